@@ -68,6 +68,8 @@ export function reportOf(envelope: Envelope): ToolAnswer {
   };
 }
 
+const isGiven = (time: number | undefined): time is number => time !== undefined;
+
 export const execTool: McpTool = {
   name: 'exec',
   title: 'Run a command',
@@ -80,17 +82,18 @@ export const execTool: McpTool = {
       shell: text('a text for bash, instead of argv'),
       directory: text('where it starts: a directory of the workspace'),
       input: text('what it reads on stdin'),
-      timeout_seconds: count('ends it after this time', 86_400),
+      timeout_seconds: count('ends it after this time, where the server does not end it sooner', 86_400),
     },
   },
   effect: 'changes the fork',
   async run(input, context) {
     const { workspace, signal, timeoutMilliseconds } = context;
     const seconds = input.count('timeout_seconds');
+    const most = [seconds === undefined ? undefined : seconds * 1000, timeoutMilliseconds].filter(isGiven);
     const envelope = await workspace.run(commandOf(input), {
       directory: input.optionalText('directory'),
       input: input.optionalText('input'),
-      timeoutMilliseconds: seconds === undefined ? timeoutMilliseconds : seconds * 1000,
+      timeoutMilliseconds: most.length === 0 ? undefined : Math.min(...most),
       signal,
       ...toldWhileRunning(context),
     });

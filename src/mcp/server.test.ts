@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { until } from '../../test/support/process.js';
 import type { Workspace } from '../sdk/workspace/workspace.js';
 import * as protocol from './mcp-protocol.js';
 import { makeServer, tools } from './server.js';
@@ -57,6 +58,27 @@ test('nothing is done for a client that has not read its answers, whichever tool
     await new Promise((resolve) => setTimeout(resolve, 5));
   assert.equal(client.answers.size, tools.length);
   assert.ok(touched > 0);
+});
+
+test('a call shortens the time that the server gives a command, and never extends it', async () => {
+  const given: unknown[] = [];
+  const workspace = {
+    tools: async () => [],
+    run: async (_command: unknown, options: { timeoutMilliseconds?: number }) => {
+      given.push(options.timeoutMilliseconds);
+      throw new Error('enough');
+    },
+  } as unknown as Workspace;
+  for (const timeoutMilliseconds of [undefined, 60_000]) {
+    const client = await clientOf(
+      makeServer({ workspace, protocol, timeoutMilliseconds, onAsked: () => undefined, room: async () => undefined }),
+    );
+    for (const [id, timeout] of [{}, { timeout_seconds: 1 }, { timeout_seconds: 3_600 }].entries()) {
+      client.ask(id, 'tools/call', { name: 'exec', arguments: { argv: ['true'], ...timeout } });
+      await until(() => client.answers.has(id), 'it is answered');
+    }
+  }
+  assert.deepEqual(given, [undefined, 1_000, 3_600_000, 60_000, 1_000, 60_000]);
 });
 
 test('each tool says what it can do at worst, and only what reads is said to read', async () => {
