@@ -32,7 +32,7 @@ static void *report_progress(void *argument) {
 }
 
 /* True: the node is a further name of something copied before. */
-static bool link_to_copy(struct directory *directory, struct node *node, const struct link *link) {
+static bool link_to_copy(struct directory *directory, const struct node *node, const struct link *link) {
   const char *name;
   struct anchor anchor = {.root = target_root};
   int parent = anchor_parent(&anchor, link->path, &name);
@@ -40,8 +40,6 @@ static bool link_to_copy(struct directory *directory, struct node *node, const s
   int error = errno;
   anchor_forget(&anchor);
   if (!linked && error != EMLINK && error != EPERM) fail(error, "link", node_path(directory, node->name));
-  /* The signature the content was read under, not of now: a change in between must show at both names. */
-  if (linked) set_node(node, &link->status);
   return linked;
 }
 
@@ -49,6 +47,7 @@ static enum outcome copy_or_link(struct walk *walk, struct directory *directory,
   bool linked = leaf->fd >= 0 && leaf->status.st_nlink > 1;
   struct link *link = linked ? claim_link(&leaf->status) : NULL;
   if (link != NULL && link->path != NULL && link_to_copy(directory, node, link)) {
+    /* The signature the content was read under, not of now: a change in between must show at both names. */
     leaf->status = link->status;
     return LEAF_COPIED;
   }

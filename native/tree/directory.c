@@ -80,19 +80,19 @@ int open_directory(int parent, const char *name) {
   return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
-int open_regular(int parent, const char *name, struct stat *status) {
-  if (fstatat(parent, name, status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) return -1;
-  return open_seen_regular(parent, name, status);
-}
-
 /*
  * The time of reading is the person's, and writing it down costs as much as reading a small file. Refused for files of
  * others.
  */
-int open_unnoticed(int parent, const char *name) {
+static int open_unnoticed(int parent, const char *name) {
   const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
   int fd = openat(parent, name, flags | O_NOATIME);
   return fd >= 0 || errno != EPERM ? fd : openat(parent, name, flags);
+}
+
+int open_regular(int parent, const char *name, struct stat *status) {
+  if (fstatat(parent, name, status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0) return -1;
+  return open_seen_regular(parent, name, status);
 }
 
 /* A type that must not be opened (a device may act on it) is turned away before, a swapped one after. */

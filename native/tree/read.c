@@ -64,6 +64,13 @@ static ssize_t read_file(int directory, const char *name, struct stat *status, s
   return (ssize_t)length;
 }
 
+/* The same of a link. */
+static ssize_t read_link(int directory, const char *name, struct buffer *into) {
+  ssize_t length = readlinkat(directory, name, into->data, READ_LIMIT);
+  if (length < 0 && errno != ENOENT && errno != EINVAL) fail(errno, "readlink", name);
+  return length;
+}
+
 int read_verb(const struct options *options) {
   struct resolver layers = {.root = open_layers(&options->layers)};
   struct records records = read_records();
@@ -74,17 +81,17 @@ int read_verb(const struct options *options) {
     resolve(&layers, path, &found);
     const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
     char digest[65] = "";
-    ssize_t size = found.state == FOUND_ENTRY && S_ISREG(found.status.st_mode)
+    ssize_t size = found.state != FOUND_ENTRY ? -1
+                   : S_ISREG(found.status.st_mode)
                        ? read_file(found.directory, name, &found.status, &bytes, options, digest)
-                       : 0;
-    if (found.state != FOUND_ENTRY || size < 0) {
+                   : S_ISLNK(found.status.st_mode) ? read_link(found.directory, name, &bytes)
+                                                   : 0;
+    if (size < 0) {
       put_bytes("missing", &(struct stat){0}, "", "", 0);
     } else if (S_ISREG(found.status.st_mode)) {
       put_bytes("file", &found.status, digest, bytes.data, (size_t)size);
     } else if (S_ISLNK(found.status.st_mode)) {
-      ssize_t length = readlinkat(found.directory, name, bytes.data, READ_LIMIT);
-      if (length < 0) fail(errno, "readlink", path);
-      put_bytes("symlink", &found.status, "", bytes.data, (size_t)length);
+      put_bytes("symlink", &found.status, "", bytes.data, (size_t)size);
     } else {
       put_bytes(type_name(found.status.st_mode), &found.status, "", "", 0);
     }

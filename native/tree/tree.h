@@ -126,7 +126,6 @@ void know_root(struct known_root root);
 bool is_known_root(const char *path);
 /* A regular file for reading; *status is of the fd. Never blocks, never follows; another type is ENXIO. */
 int open_regular(int parent, const char *name, struct stat *status);
-int open_unnoticed(int parent, const char *name); /* whatever it is, without its time of reading */
 /* The same for an entry whose status is known. */
 int open_seen_regular(int parent, const char *name, struct stat *status);
 /* Relative, no empty, `.` or `..` component. */

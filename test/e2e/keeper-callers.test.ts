@@ -58,15 +58,15 @@ os.waitpid(session, 0)
 print(open(said).read(), end='')
 `;
 
-/** Asks the keeper as native/call does, with a request that has these seals, and goes away before anything is run. */
+/** Asks the keeper as native/call does, with a request that has these seals, cut or not, and goes away before anything is run. */
 const askingKeeper = `
 import fcntl, os, socket, sys
-path, program, node, seals = sys.argv[1:]
+path, program, node, seals, cut = sys.argv[1:]
 about = os.stat(node)
 request = ['1', f'{about.st_dev}:{about.st_ino}', '0 0 50000', '2', program, 'status']
 request += [f'{name}={value}' for name, value in os.environ.items()]
 file = os.memfd_create('request', os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-os.write(file, b''.join(os.fsencode(text) + b'\\0' for text in request))
+os.write(file, b''.join(os.fsencode(text) + b'\\0' for text in request)[:-1 if cut else None])
 for seal in seals.split():
     fcntl.fcntl(file, fcntl.F_ADD_SEALS, getattr(fcntl, 'F_SEAL_' + seal))
 keeper = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -116,11 +116,11 @@ forEachUser((user) => {
     });
   }
 
-  it('takes no request that could still be changed, whichever change it is', async () => {
+  it('takes no request that could still be changed, whichever change it is, and none that does not end', async () => {
     const [key = ''] = readdirSync(join(stage.store, 'keeper'));
     const given = [join(stage.store, 'keeper', key, 'socket'), join(dirname(stage.program), '../dist/cli/ctx.cjs')];
-    const answers = async (seals: string) => {
-      const words = ['python3', '-c', askingKeeper, ...given, process.execPath, seals];
+    const answers = async (seals: string, cut = '') => {
+      const words = ['python3', '-c', askingKeeper, ...given, process.execPath, seals, cut];
       const { stdout, stderr } = await stage.start(stage.directory, words, { env: keeperOn }).finished;
       assert.match(stdout, /^[CR]\n$/, stderr);
       return stdout.trim();
@@ -131,6 +131,7 @@ forEachUser((user) => {
     assert.equal(whole, 'R');
     for (const seals of ['', 'GROW SHRINK', 'WRITE SHRINK', 'WRITE GROW'])
       assert.equal(await answers(seals), 'C', seals);
+    assert.equal(await answers('WRITE GROW SHRINK', 'cut'), 'C');
   });
 
   it('is stopped by a signal that its caller cannot pass on, and goes on with it', async () => {

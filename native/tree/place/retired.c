@@ -45,14 +45,14 @@ static void note_wanted(int signal_number) {
 /*
  * A file that no program can write to any more, as long as the descriptor is open: a read lease is refused where one
  * has it open for writing. -1 with EAGAIN then; -1 with 0 where it cannot be known, or does not matter: another name
- * keeps the file.
+ * keeps the file, or it is no file. A pipe is not opened: a process that waits at its other end would go on.
  */
 int lease(const struct place *place, const char *name) {
   struct stat status;
-  int fd = open_unnoticed(place->parent, name);
+  int fd = open_regular(place->parent, name, &status);
   errno = 0;
   if (fd < 0) return -1;
-  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1) {
+  if (status.st_nlink == 1) {
     static bool listens;
     /* What the kernel sends to the process that holds a lease that another one wants. */
     if (!listens) signal(SIGIO, note_wanted);

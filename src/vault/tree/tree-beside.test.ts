@@ -54,19 +54,22 @@ describe('a directory that is new as a whole', () => {
   const pathsOf = (plan: readonly TreeStep[]) => plan.map(({ path }) => path).sort();
 
   /** Stopped while the directory is being made; begun anew where it was made before the signal came. */
-  async function stoppedInside(plan: readonly TreeStep[]): Promise<{ child: ChildProcess; ended: Promise<unknown> }> {
+  async function stoppedInside(
+    plan: readonly TreeStep[],
+  ): Promise<{ child: ChildProcess; ended: Promise<unknown>; said: string[] }> {
     const words = ['apply', '--upper', at('upper'), '--to', at('origin'), '--layer', at('kept'), '--durable'];
     for (;;) {
       const child = spawn(program, [...words, '--forward'], { stdio: ['pipe', 'pipe', 'inherit'] });
       const ended = new Promise((resolve) => child.once('close', (code, signal) => resolve(code ?? signal)));
-      child.stdout.resume();
+      const said: string[] = [];
+      child.stdout.setEncoding('utf8').on('data', (text: string) => said.push(text));
       child.stdin.end(plan.map(({ action, path }) => `${action}\0${path}\0`).join(''));
       while (beside().length === 0 && !existsSync(at('origin/new'))) await new Promise(setImmediate);
       child.kill('SIGSTOP');
       while (child.exitCode === null && !isStopped(child.pid)) await new Promise(setImmediate);
       // With something left to make: what is whole comes, whatever it is told.
       const [made] = beside().map((name) => readdirSync(at(`origin/${name}`), { recursive: true }).length);
-      if (made !== undefined && made < plan.length - 2) return { child, ended };
+      if (made !== undefined && made < plan.length - 2) return { child, ended, said };
       child.kill('SIGKILL');
       await ended;
       rmSync(at('origin'), { recursive: true });
@@ -114,12 +117,15 @@ describe('a directory that is new as a whole', () => {
 
   it('goes into one that the person makes meanwhile entry by entry, and what they saved there stays', async () => {
     const plan = makeTrees(1_000);
-    const { child, ended } = await stoppedInside(plan);
+    const { child, ended, said } = await stoppedInside(plan);
     mkdirSync(at('origin/new/d'), { recursive: true });
     writeFileSync(at('origin/new/d/f00007'), 'saved meanwhile');
     writeFileSync(at('origin/new/d/mine'), 'mine');
     child.kill('SIGCONT');
     assert.equal(await ended, 0);
+    const told = said.join('').split('\0');
+    for (const { path } of plan) assert.equal(told.filter((each) => each === path).length, 1, `${path} is told once`);
+    assert.equal(told[told.indexOf('new/d/f00007') + 1], 'clash');
     assert.deepEqual(names(), [...pathsOf(plan), 'new/d/mine'].sort());
     assert.equal(readFileSync(at('origin/new/d/f00007'), 'utf8'), 'saved meanwhile');
     assert.equal(readFileSync(at('origin/new/d/f00008'), 'utf8'), 'content of new/d/f00008');

@@ -1,6 +1,7 @@
 /** Contents with holes, attributes and owners: what is compared is what is read, no mark of our own travels, and ids stay. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
@@ -18,6 +19,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { describe, it } from 'node:test';
+import { until } from '../../../test/support/process.js';
 import { randomFrom, testSeed } from '../../../test/support/random.js';
 import { differences, freshPlace, isRoot, program, tree } from './tree-fixture.js';
 
@@ -100,7 +102,8 @@ describe('attributes that mean something to overlay or to ctx', () => {
     write('home/file', 'before');
     const plan = paths.map((path) => ({ action: 'put', path }) as const);
     await tree.apply({ uppers: [at('origin')], root: at('home'), plan });
-    const made = ['copy', 'home'].flatMap((place) => paths.map((path) => at(place, path)));
+    await tree.mirror({ root: at('origin'), into: at('mirrored'), layers: [], paths: ['directory/file', 'file'] });
+    const made = ['copy', 'home', 'mirrored'].flatMap((place) => paths.map((path) => at(place, path)));
     assert.deepEqual(
       attributesOf(made),
       made.map(() => plain),
@@ -135,6 +138,43 @@ describe('who owns what root applies', { skip: isRoot ? false : 'only root can g
         const { uid, gid } = lstatSync(at(home, name));
         assert.deepEqual([uid, gid], own, `${name} in a directory of mode ${mode.toString(8)}`);
       }
+    }
+  });
+});
+
+describe('what root applies to a directory of another user', {
+  skip: isRoot ? false : 'only root can be another',
+}, () => {
+  it('is made, replaced and deleted whatever its kind and owner, in a directory that is open or closed to its owner', async () => {
+    const [shift, person] = [100_000, 4242];
+    const kinds = ['file', 'link', 'pipe', 'directory'];
+    for (const [mode, owner, durable] of [0o755, 0o2775, 0o555].flatMap((each) =>
+      [person, 0, 7].flatMap((id) => [true, false].map((waits) => [each, id, waits] as const)),
+    )) {
+      const [up, home] = ['up', 'home'].map((name) => `${name}-${mode}-${owner}-${durable}`) as [string, string];
+      write(`${up}/file`);
+      write(`${up}/directory/inner/file`);
+      symlinkSync('file', at(up, 'link'));
+      assert.equal(spawnSync('mkfifo', [at(up, 'pipe')]).status, 0);
+      assert.equal(spawnSync('chown', ['-hR', `${shift + owner}:${shift + owner}`, at(up)]).status, 0);
+      mkdirSync(at(home));
+      chownSync(at(home), person, person);
+      chmodSync(at(home), mode);
+      const paths = [...kinds, 'directory/inner', 'directory/inner/file'];
+      const to = { uppers: [at(up)], root: at(home), shift, durable };
+      const plan = paths.map((path) => ({ action: 'put', path }) as const);
+      // Twice: where nothing is, and over what is there.
+      for (const time of ['first', 'second']) {
+        await tree.apply({ ...to, plan });
+        for (const path of paths) {
+          const [made, asked] = [lstatSync(at(home, path)), lstatSync(at(up, path))];
+          assert.deepEqual([made.uid, made.gid, made.mode], [owner, owner, asked.mode], `${time}: ${home}/${path}`);
+        }
+      }
+      await tree.apply({ ...to, plan: paths.reverse().map((path) => ({ action: 'remove', path }) as const) });
+      assert.deepEqual(readdirSync(at(home)), [], home);
+      const { uid, mode: now } = lstatSync(at(home));
+      assert.deepEqual([uid, now & 0o7777], [person, mode]);
     }
   });
 });
@@ -185,8 +225,12 @@ describe('a pipe in a tree', () => {
       mkdirSync(at(side));
       assert.equal(spawnSync('mkfifo', [at(side, 'pipe')]).status, 0);
     }
-    const writers = ['origin', 'layer'].map((side) => spawn('sh', ['-c', `echo x > ${at(side, 'pipe')}`]));
+    const writers = ['origin', 'layer'].map((side) => spawn('sh', ['-c', `echo ready; echo x > ${at(side, 'pipe')}`]));
     try {
+      for (const { pid, stdout } of writers) {
+        await once(stdout, 'data');
+        await until(() => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(' S '), 'it waits');
+      }
       const [root, layers] = [at('origin'), [at('layer')]];
       await tree.scan({ root, signatures: at('signatures') });
       await tree.copy({ root, destination: at('copy'), signatures: at('copied') });

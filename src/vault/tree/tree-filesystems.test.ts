@@ -71,3 +71,15 @@ describe('a list of rights', { skip }, () => {
     assert.equal(run(`${origin}; mount -t ramfs none kept; ${mirrored}`), '600\n660\n');
   });
 });
+
+describe('signatures on a full disk', { skip }, () => {
+  it('stay those of the last walk, and nothing is left beside them', () => {
+    const first = `cd "$1"; mkdir origin store; mount -t tmpfs -o size=64k none store; echo x > origin/a
+      "$2" scan origin --out store/signatures; cp store/signatures before`;
+    const full = `seq -f origin/file-with-a-name-%g 400 | xargs touch; head -c 1m /dev/zero > store/filler 2>/dev/null || true
+      "$2" scan origin --out store/signatures 2>&1 || true; cmp before store/signatures; ls store`;
+    const said = run(`${first}; ${full}`);
+    assert.match(said, /ENOSPC/);
+    assert.match(said, /\0filler\nsignatures\n$/);
+  });
+});
