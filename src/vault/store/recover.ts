@@ -103,7 +103,9 @@ const commandsSince = (meta: ForkMeta, later: ForkMeta) =>
 /** What a verb would go on with, and whether all of it is there. */
 export async function choose(access: VaultAccess, versions: readonly ForkVersion[]) {
   const synced = versions.find(({ boot }) => boot === undefined);
-  const known = synced === undefined ? new Set<string>() : layersNamedBy(synced.value);
+  const known = new Set(synced === undefined ? [] : layersNamedBy(synced.value));
+  // It was synced while it was empty, and the next command wrote into it.
+  if (synced !== undefined) known.delete(synced.value.live);
   for (const version of versions) {
     const trusted = version.boot === undefined || version.boot === currentBoot();
     const proof = trusted ? 'whole' : await proofOfState(access, version.value, known);
