@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs';
 import { ErrnoError } from '../base/errno.js';
 import { type Host, placeOf } from '../proxy/host.js';
+import { storePaths } from '../vault/store/layout.js';
 import { withVaultLock } from '../vault/store/locks.js';
 import {
   isForkName,
@@ -29,6 +30,7 @@ export interface MadeVault {
 }
 
 const operation = 'make a vault';
+const purpose = 'ctx vault create';
 
 /** None that is a vault's number: what is named by it would be two vaults. Pure. */
 export function isVaultName(name: string): boolean {
@@ -46,6 +48,11 @@ function checkName(host: Host, name: string, origin: string): void {
   const reason = `the vault of this directory is already named '${name}'`;
   const remedy = `choose another, or ctx vault set ${name} --name OTHER`;
   throw new ErrnoError('EEXIST', { operation: 'name a vault', path: taken.origin, reason, remedy });
+}
+
+/** Two who give one name at the same time would each find it free. Taken before a vault's own lock. */
+function whileNaming<T>({ store, tree }: Host, purpose: string, use: () => Promise<T>): Promise<T> {
+  return withVaultLock(tree, storePaths(store.directory).vaultNames, purpose, use);
 }
 
 function sameLimits(found: VaultLimits = {}, asked: VaultLimits = {}): boolean {
@@ -70,7 +77,12 @@ export function refusalOf(found: VaultMeta, asked: NewVaultRequest): ErrnoError 
 }
 
 /** Imports a directory without running anything in it. */
-export async function createVault(host: Host, cwd: string, asked: NewVaultRequest = {}): Promise<MadeVault> {
+export function createVault(host: Host, cwd: string, asked: NewVaultRequest = {}): Promise<MadeVault> {
+  const make = () => makeVault(host, cwd, asked);
+  return asked.name === undefined ? make() : whileNaming(host, purpose, make);
+}
+
+async function makeVault(host: Host, cwd: string, asked: NewVaultRequest): Promise<MadeVault> {
   const { name, exactly = false, ...more } = asked;
   const { store, tree } = host;
   const { directory, origin, owner } = placeOf(host, cwd);
@@ -82,7 +94,7 @@ export async function createVault(host: Host, cwd: string, asked: NewVaultReques
     throw new ErrnoError('EINVAL', { operation, path: directory, reason, remedy: `--from ${origin}` });
   }
   if (name !== undefined) checkName(host, name, origin);
-  const request = { ...more, store, tree, origin, owner, purpose: 'ctx vault create', vaultName: name };
+  const request = { ...more, store, tree, origin, owner, purpose, vaultName: name };
   const access = vaultAccess(request);
   const before = readVaultMeta(access.paths.meta);
   const verb = { type: 'vault', object: `workspace/${origin}`, facts: { name: name ?? null } };
@@ -91,7 +103,7 @@ export async function createVault(host: Host, cwd: string, asked: NewVaultReques
     if (refusal !== undefined) throw refusal;
     const { vault, problems } = await importVault(request);
     if (problems !== undefined) return { outcome: 'made', vault: summaryOf(access, vault), problems };
-    return withVaultLock(tree, access.paths.lock, request.purpose, () => {
+    return withVaultLock(tree, access.paths.lock, purpose, () => {
       const found = readVaultMeta(access.paths.meta) ?? vault;
       const late = refusalOf(found, asked);
       if (late !== undefined) throw late;
@@ -108,7 +120,7 @@ export async function createVault(host: Host, cwd: string, asked: NewVaultReques
 
 export async function renameVault(host: Host, id: string, name: string): Promise<VaultSummary> {
   const access = accessTo(host, id);
-  return withVaultLock(access.tree, access.paths.lock, 'ctx vault set', () => {
+  const rename = () => {
     const meta = readVaultMeta(access.paths.meta);
     if (meta === undefined) {
       throw new ErrnoError('ENOENT', { operation: 'name a vault', reason: 'it was deleted meanwhile' });
@@ -118,5 +130,7 @@ export async function renameVault(host: Host, id: string, name: string): Promise
     const verb = { type: 'vault', object: `vault/${id}`, facts: { name } };
     recordedAct(host, verb, () => writeVaultMeta(access.paths.meta, named));
     return summaryOf(access, named);
-  });
+  };
+  const asker = 'ctx vault set';
+  return whileNaming(host, asker, () => withVaultLock(access.tree, access.paths.lock, asker, rename));
 }

@@ -320,6 +320,16 @@ asOneUser((user) => {
     assert.equal(stage.shell(project, 'cat a b'), 'a\nb\n');
   });
 
+  test('of several who give one name at the same time one has it', async () => {
+    const projects = Array.from({ length: 4 }, () => stage.project('seq 500 | xargs touch'));
+    const made = await Promise.all(projects.map((each) => stage.ctx(each, ['vault', 'create', 'wanted'])));
+    assert.deepEqual(made.map(({ code }) => code).sort(), [0, 1, 1, 1]);
+    for (const { code, stderr } of made) if (code !== 0) assert.match(stderr, /already named 'wanted' \(EEXIST\)/);
+    await Promise.all(projects.map((each) => stage.ctx(each, ['vault', 'create'])));
+    const renamed = await Promise.all(projects.map((each) => stage.ctx(each, ['vault', 'set', '--name', 'contested'])));
+    assert.deepEqual(renamed.map(({ code }) => code).sort(), [0, 1, 1, 1]);
+  });
+
   test('a directory that has a vault keeps it: what is asked for again holds, or is refused with the remedy', async () => {
     const project = stage.project('echo a > a');
     const create = (...words: readonly string[]) => stage.json(project, ['vault', 'create', ...words]);

@@ -97,6 +97,7 @@ export function storePaths(store: string) {
     meta: `${store}/meta.json`,
     record: `${store}/record`,
     vaults: `${store}/vault`,
+    vaultNames: `${store}/names`,
     keptJails: `${store}/jail`,
     views: `${store}/view`,
     certificates: `${store}/authority`,
