@@ -55,6 +55,22 @@ describe('the authority of a command', () => {
     );
   });
 
+  it('has an agent’s own mount in the place of the operator’s at the same target, once, and says so', async () => {
+    const mounts = `mounts = [{ source = "${data}", target = "/data" }, { source = "${data}", target = "/other" }]`;
+    writeFileSync(join(configuration, 'agents.toml'), `[agent.container]\n${mounts}\n`);
+    const coder = agent('coder', { mountText: `${join(data, 'inner')}\t/data\tro\trbind\n` });
+    const { authority, warnings } = await resolveAuthority(host, { place, agent: coder });
+    assert.deepEqual(
+      ['/data', '/other'].map((at) => authority.view.locate(at)?.host),
+      [join(data, 'inner'), data],
+    );
+    assert.equal(authority.mounts.filter(({ target }) => target === '/data').length, 1);
+    assert.match(
+      warnings.join('\n'),
+      /^dropped the operator's mount at \/data: the agent's mount file holds this target$/,
+    );
+  });
+
   it('takes variables of the closed set in paths, and says which path one that is not set has cost', async () => {
     const at = { ...host, home: data, environment: { PATH: '/usr/bin', GOPATH: join(data, 'inner'), SECRET: data } };
     const reads = ['$GOPATH', '$HOME/inner', '$GOROOT/x', '$SECRET'];

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { seeded } from '../../../test/property/seeded.js';
 import { outputFilesKept } from '../../base/limits/commands.js';
 import { CapturedOutput } from './captured-output.js';
-import { OutputFile } from './output-file.js';
+import { dropOldOutputs, OutputFile } from './output-file.js';
 
 function capture(limit: number, chunks: readonly Uint8Array[]) {
   const output = new CapturedOutput(limit);
@@ -72,6 +72,26 @@ describe('captured output', () => {
     );
     assert.ok(readdirSync(directory).length <= outputFilesKept);
     rmSync(directory, { recursive: true });
+  });
+
+  it('leaves the newest files beside its own, as many as are kept, and drops those before a time', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'ctx-output-'));
+    for (let number = 1; number <= 2 * outputFilesKept; number += 1) {
+      const file = new OutputFile(join(directory, String(number)));
+      file.write(Buffer.from('x'));
+      assert.deepEqual(file.finish(), { path: join(directory, String(number)), bytes: 1 });
+      utimesSync(join(directory, String(number)), number, number);
+      const left = readdirSync(directory).map(Number);
+      const expected = Array.from({ length: Math.min(number, outputFilesKept) }, (_, back) => number - back);
+      assert.deepEqual(new Set(left), new Set(expected), `after ${number}`);
+    }
+    dropOldOutputs(directory, (2 * outputFilesKept - 1) * 1000);
+    assert.deepEqual(
+      new Set(readdirSync(directory).map(Number)),
+      new Set([2 * outputFilesKept, 2 * outputFilesKept - 1]),
+    );
+    rmSync(directory, { recursive: true });
+    dropOldOutputs(directory, 0);
   });
 
   it('holds no memory for what it drops', () => {
