@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Agent } from '../../authority/agent.js';
 import { Tree } from '../../vault/tree/tree.js';
-import { countUse } from './uses.js';
+import { countUse, usedSoFarOf } from './uses.js';
 
 const base = mkdtempSync(join(tmpdir(), 'ctx-uses-'));
 after(() => rmSync(base, { recursive: true }));
@@ -36,6 +36,19 @@ describe('the uses of an agent', () => {
     await assert.rejects(countUse(host, [parent, child]), { code: 'EACCES', operation: 'agent child' });
     await countUse(host, [parent]);
     await assert.rejects(countUse(host, [parent]), { code: 'EACCES', operation: 'agent parent' });
+  });
+
+  it('are shown by the agent of the line that has least left, and as none where none are counted', async () => {
+    const soFar = (line: readonly Agent[]) => {
+      const { lifetime } = line.at(-1) ?? {};
+      return usedSoFarOf({ authority: { lifetime }, line } as unknown as Parameters<typeof usedSoFarOf>[0]);
+    };
+    const [above, own] = [agent('above', { uses: 4 }), agent('own', { uses: 3 })];
+    assert.deepEqual([soFar([above, own]), soFar([above, agent('free', {})]), soFar([agent('free', {})])], [0, 0, 0]);
+    await countUse(host, [above, own]);
+    assert.deepEqual([soFar([above, own]), soFar([above]), soFar([own])], [1, 1, 1]);
+    for (let use = 0; use < 2; use += 1) await countUse(host, [above]);
+    assert.deepEqual([soFar([above, own]), soFar([above]), soFar([own])], [2, 3, 1]);
   });
 
   it('are never more than allowed, however many ask at once', async () => {
