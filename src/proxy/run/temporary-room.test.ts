@@ -18,20 +18,24 @@ test('a directory that somebody removes meanwhile ends neither the command nor c
   assert.deepEqual(ended, []);
 });
 
-/** What a command that writes `rounds` times is ended for; `write` makes one round in the directory. */
-async function endedFor(limits: TemporaryLimits, rounds: number, write: (directory: string, round: number) => void) {
+/** What a command is ended for that writes `rounds` times so many files of so many bytes. */
+async function endedFor(limits: TemporaryLimits, rounds: number, files: number, bytes: number) {
   const directory = mkdtempSync(join(tmpdir(), 'ctx-temporary-'));
   const ended: string[] = [];
-  const request = {
+  const use = { bytes: 0, inodes: 0 };
+  const watch = watchTemporary({
     directory,
     treeProgram: nativeProgram('tree'),
     limits,
-    end: (reason: string) => ended.push(reason),
-  };
-  const watch = watchTemporary(request);
+    end: (reason) => ended.push(reason),
+    inUse: () => ({ ...use }),
+  });
   try {
     for (let round = 0; round < rounds; round += 1) {
-      write(directory, round);
+      for (let file = 0; file < files; file += 1)
+        writeFileSync(join(directory, `${round}.${file}`), Buffer.alloc(bytes, 1));
+      use.bytes += files * bytes;
+      use.inodes += files;
       await sleep(3 * groupPollMilliseconds);
     }
     const meanwhile = ended.length;
@@ -44,17 +48,10 @@ async function endedFor(limits: TemporaryLimits, rounds: number, write: (directo
 
 test('a command that fills it by and by is ended once, whenever that is', async () => {
   const bytes = 1024 * 1024;
-  const writeBytes = (directory: string, round: number) =>
-    writeFileSync(join(directory, String(round)), Buffer.alloc(bytes / 4, 1), { flush: true });
-  const within = await endedFor({ bytes: 2 * bytes, files: 1000 }, 4, writeBytes);
-  assert.deepEqual(within, { meanwhile: 0, ended: [] });
-  const over = await endedFor({ bytes, files: 1000 }, 6, writeBytes);
-  assert.equal(over.ended.length, 1, over.ended.join('\n'));
-  assert.equal(over.meanwhile, 1, 'while it runs');
-  const writeFiles = (directory: string, round: number) => {
-    for (let file = 0; file < 10; file += 1) writeFileSync(join(directory, `${round}.${file}`), '');
-  };
-  const many = await endedFor({ bytes: 64 * bytes, files: 25 }, 3, writeFiles);
+  assert.deepEqual(await endedFor({ bytes: 2 * bytes, files: 1000 }, 4, 1, bytes / 4), { meanwhile: 0, ended: [] });
+  const over = await endedFor({ bytes, files: 1000 }, 6, 1, bytes / 4);
+  assert.deepEqual([over.meanwhile, over.ended.length], [1, 1], over.ended.join('\n'));
+  const many = await endedFor({ bytes: 64 * bytes, files: 25 }, 3, 10, 0);
   assert.match(many.ended.join('\n'), /^\/tmp is full: it holds 3\d of 25 files/);
 });
 

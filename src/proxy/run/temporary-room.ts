@@ -17,6 +17,8 @@ export interface TemporaryRequest {
   readonly end: (reason: string) => void;
   /** Smaller in tests. */
   readonly limits?: TemporaryLimits;
+  /** Of the filesystem; in tests one that no one else uses. */
+  readonly inUse?: (directory: string) => Counted | undefined;
 }
 
 export interface TemporaryLimits {
@@ -34,7 +36,7 @@ type Counted = Pick<TreeUsage, 'bytes' | 'inodes'>;
 const steps = 64;
 
 /** All that is in use on the filesystem of a directory; undefined where somebody has removed it: nothing can be made there any more. */
-function inUse(directory: string): Counted | undefined {
+function inUseAt(directory: string): Counted | undefined {
   try {
     const { blocks, bfree, bsize, files, ffree } = statfsSync(directory);
     return { bytes: (blocks - bfree) * bsize, inodes: files - ffree };
@@ -57,7 +59,7 @@ export function temporaryExcess({ bytes, files }: TemporaryLimits, used: Counted
 }
 
 export function watchTemporary(request: TemporaryRequest): TemporaryWatch {
-  const { directory, treeProgram, end } = request;
+  const { directory, treeProgram, end, inUse = inUseAt } = request;
   if (directory === undefined) return { stop: async () => undefined };
   const limits = request.limits ?? { bytes: temporaryBytes, files: temporaryFiles };
   let before = inUse(directory);
