@@ -51,6 +51,25 @@ describe('the next command, where Landlock keeps nobody apart', () => {
       assert.deepEqual(new Set(met()), new Set(['met']), 'it was there in time, and won nothing');
     });
   });
+
+  it('goes on where an earlier one stops it before it is the program', () => {
+    const options: PlanOptions = { weakened: ['landlock', 'seccomp'] };
+    const stops = join(jail.base, 'home', 'stops');
+    // Whatever is a program by now goes on: one that is stopped after that stays so.
+    const stopping = `: > /home/user/stops; while :; do for each in /proc/[1-9]*; do
+      read name < $each/comm && [ $each != /proc/1 ] || continue
+      if [ $name != jail ]; then kill -CONT \${each#/proc/}
+      elif kill -STOP \${each#/proc/}; then echo stopped >> /home/user/stops; fi
+    done; done 2> /dev/null &`;
+    return keeping(jail.keptPlans([], options).jail, async (kept) => {
+      assert.equal(await kept.run(shell(stopping, options)), 0);
+      const count = () => readFileSync(stops, 'utf8').length;
+      for (let start = 0; start < 200 && count() === 0; start += 1) {
+        assert.equal(await kept.run(slowly(shell(':', options))), 0);
+      }
+      assert.notEqual(count(), 0, 'it was stopped');
+    });
+  });
 });
 
 describe('the mounts of a kept jail, where no list of processes can be had', () => {

@@ -127,6 +127,13 @@ forEachUser((user) => {
     assert.match(stdout, /^OSError: .*\n\.\n\.\.\nd\n555\n41\n2000000\n$/, stderr);
   });
 
+  test('where files may not become so large all stays at its place, and nothing is left beside it', async () => {
+    const project = stage.project(`${fill(3)}; head -c 6000000 /dev/zero >d/large`);
+    const script = `python3 -c 'import os; os.rename("d", "e")' 2>&1 | tail -1; ls -A; cat d/large | wc -c`;
+    const { stdout, stderr } = await stage.ctx(project, ['exec', '--disk', '4m', '--', 'sh', '-c', script]);
+    assert.match(stdout, /^OSError: .*\nd\n6000000\n$/, stderr);
+  });
+
   test('names and links that change all the while lead it nowhere', async () => {
     const project = stage.project('mkdir -p d/a/b target; echo x >d/a/b/c; echo kept >target/file; chmod 700 target');
     writeFileSync(join(project, 'swap.py'), swapping(soak ? 500 : 20));

@@ -8,6 +8,7 @@ import {
   closeSync,
   ftruncateSync,
   lchownSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -142,6 +143,22 @@ describe('who owns what root applies', { skip: isRoot ? false : 'only root can g
   });
 });
 
+describe('times of files', () => {
+  it('are told of what is new, changed, touched or has two names; with `known` of nothing that is only new', async () => {
+    for (const name of ['same', 'touched', 'changed']) write(`lower/${name}`, name);
+    for (const name of ['same', 'touched', 'new', 'linked']) write(`upper/${name}`, name);
+    write('upper/changed', 'other');
+    linkSync(at('upper/linked'), at('upper/linked-too'));
+    for (const name of ['lower/same', 'upper/same', 'lower/touched']) utimesSync(at(name), 1, 1);
+    const sides = { uppers: [at('upper')], lowers: [at('lower')] };
+    const told = async (known: boolean) =>
+      (await tree.times({ ...sides, known })).map(({ path, state }) => `${path} ${state}`);
+    const linked = ['linked added', 'linked-too added'];
+    assert.deepEqual(await told(false), ['changed modified', ...linked, 'new added', 'touched same']);
+    assert.deepEqual(await told(true), ['changed modified', ...linked, 'touched same']);
+  });
+});
+
 describe('what root applies to a directory of another user', {
   skip: isRoot ? false : 'only root can be another',
 }, () => {
@@ -160,6 +177,8 @@ describe('what root applies to a directory of another user', {
       mkdirSync(at(home));
       chownSync(at(home), person, person);
       chmodSync(at(home), mode);
+      const { dev, ino } = statSync(at(home));
+      tree.know(at(home), `${dev}:${ino}`);
       const paths = [...kinds, 'directory/inner', 'directory/inner/file'];
       const to = { uppers: [at(up)], root: at(home), shift, durable };
       const plan = paths.map((path) => ({ action: 'put', path }) as const);

@@ -213,6 +213,11 @@ describe('tree against real overlay mounts', { skip: noOverlay }, () => {
         const changed = new Set((await tree.diff({ uppers: [two, one], lowers: [low] })).map(({ path }) => path));
         const again = await tree.diff({ uppers: [merged], lowers: [low] });
         assert.deepEqual(new Set(again.map(({ path }) => path)), changed);
+        // Deleted by name, and without what only repeats what is below.
+        const named = join(home, 'named');
+        const unrepeated = [...shown.keys()];
+        await tree.merge({ layers: [two, one], lowers: [low], below: [low], unrepeated, into: named, copies });
+        assert.deepEqual(await tree.diff({ uppers: [named, low], lowers: [two, one, low], whole: true }), []);
         await tree.remove(home);
       }),
       { ...seeded(30), endOnFailure: true },
