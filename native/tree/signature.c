@@ -169,6 +169,7 @@ static void write_directory(struct writer *writer, const struct directory *direc
         .uid = node->uid,
         .gid = node->gid,
     };
+    /* What is made or deleted in a directory is no change of its own. */
     if (!S_ISDIR(node->mode)) {
       record.size = node->size;
       record.inode = node->inode;

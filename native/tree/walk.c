@@ -63,7 +63,6 @@ void set_node(struct node *node, const struct stat *status) {
   node->mode = status->st_mode;
   node->uid = status->st_uid;
   node->gid = status->st_gid;
-  if (S_ISDIR(status->st_mode)) return;
   node->size = (uint64_t)status->st_size;
   node->inode = status->st_ino;
   node->modified = nanoseconds(status->st_mtim);

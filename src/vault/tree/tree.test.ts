@@ -76,13 +76,14 @@ function makeChain(path: string, name: string, depth: number, beside: (level: nu
 
 describe('tree scan', () => {
   it('says nothing of an unchanged tree, and names what was added, changed and removed', async () => {
-    for (const path of ['o/a/one', 'o/a/two', 'o/a.txt', 'o/b/c/deep']) write(path);
+    for (const path of ['o/a/one', 'o/a/two', 'o/a.txt', 'o/b/c/deep', 'o/d/kept']) write(path);
     const options = { root: at('o'), signatures: at('new'), against: at('old') };
     await tree.scan({ root: at('o'), signatures: at('old') });
     assert.deepEqual(await tree.scan(options), []);
     writeFileSync(at('o/a/one'), 'x'.repeat(at('o/a/one').length));
     rmSync(at('o/b'), { recursive: true });
     write('o/a/three');
+    write('o/d/more');
     chmodSync(at('o/a'), 0o700);
     assert.deepEqual(await tree.scan(options), [
       { path: 'a', what: 'changed' },
@@ -91,6 +92,7 @@ describe('tree scan', () => {
       { path: 'b', what: 'removed' },
       { path: 'b/c', what: 'removed' },
       { path: 'b/c/deep', what: 'removed' },
+      { path: 'd/more', what: 'added' },
     ]);
   });
 
