@@ -157,6 +157,24 @@ describe('times of files', () => {
     assert.deepEqual(await told(false), ['changed modified', ...linked, 'new added', 'touched same']);
     assert.deepEqual(await told(true), ['changed modified', ...linked, 'touched same']);
   });
+
+  it('that are aged come before the time that is given, in the order that they had, however few there are', async () => {
+    const before = 1_500_000_000n * 1_000_000_000n;
+    for (const count of [1, 2, 3]) {
+      const names = Array.from({ length: count }, (_, number) => `f${number}`);
+      for (const [number, name] of names.entries()) {
+        write(`up-${count}/${name}`);
+        utimesSync(at(`up-${count}`, name), 1_600_000_000 + number, 1_600_000_000 + number);
+      }
+      mkdirSync(at(`to-${count}`));
+      const plan = names.map((path) => ({ action: 'age', path }) as const);
+      await tree.apply({ uppers: [at(`up-${count}`)], root: at(`to-${count}`), plan, forward: 'now', before });
+      const times = names.map((name) => statSync(at(`to-${count}`, name), { bigint: true }).mtimeNs);
+      for (const [number, time] of times.entries()) {
+        assert.ok(time > before - 10n && time < (times[number + 1] ?? before), `${time} of ${count}`);
+      }
+    }
+  });
 });
 
 describe('what root applies to a directory of another user', {
