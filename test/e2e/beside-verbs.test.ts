@@ -28,6 +28,9 @@ asOneUser((user) => {
     servers.push(start(project, `echo up; echo 2 > two; ${untilStopped}`, '--json', '--stream'));
     await servers[1]?.printed('up');
     stage.shell(project, 'echo mine > mine');
+    // Followed meanwhile, or waiting still: a number either way.
+    const { waiting: unseen } = await stage.json(project, ['status']);
+    assert.ok(unseen === 0 || unseen === 1, JSON.stringify(unseen));
 
     for (const words of [
       ['apply'],

@@ -111,6 +111,7 @@ forEachMountUser('a fork at a directory', (user) => {
     await stage.json(project, ['fork', 'unmount', made]);
     stage.shell(at, 'rmdir made');
     for (const inside of [join(project, 'inside'), join(stage.store, 'ctx', 'inside')]) {
+      used.push(inside);
       await refused(project, ['fork', 'mount', 'main', inside], /inside each other.*EINVAL/s);
       assert.equal(existsSync(inside), inside.startsWith(project), 'a directory that was made in the store');
     }

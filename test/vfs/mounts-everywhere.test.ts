@@ -97,8 +97,12 @@ forEachUser((user) => {
         '-c',
         'cat /mnt/notes/run a; echo live > /mnt/notes/live',
       ];
-      const { stdout, warnings } = parseJson(await succeeds(cwd, live)) as Envelope;
+      const { stdout, warnings, mounts } = parseJson(await succeeds(cwd, live)) as Envelope;
       assert.equal(stdout?.text, 'run\nhere\n');
+      assert.deepEqual(
+        mounts?.map(({ target, changes, undoable }) => [target, changes, undoable]),
+        [['/mnt/notes', [{ kind: 'added', path: 'live' }], false]],
+      );
       assert.match(warnings.join('\n'), /\/mnt\/notes \(chunked:notes\)/);
       // Where the checkout is closed to the user, the stage has a copy of the CLI alone.
       if (dirname(dirname(stage.program)) !== checkout) return;

@@ -6,6 +6,8 @@ import { Tree } from './tree.js';
 import { freshPlace, program } from './tree-fixture.js';
 
 const place = freshPlace();
+/** Of a record, before what its path adds. */
+const recordBytes = 56;
 
 test('signatures say where a name is, whatever its path has in common with its neighbours', async () => {
   const paths = [
@@ -28,4 +30,16 @@ test('signatures say where a name is, whatever its path has in common with its n
   const expected = ['.git', '.git/HEAD', 'HEAD', 'a/HEAD', 'a/b/.git', 'a/b/HEAD', 'a/b/c/HEAD', 'a/b/c/HEAD/HEAD'];
   assert.deepEqual([...(found ?? [])].sort(), expected);
   assert.equal(pathsNamed(Buffer.from('something else'), new Set(['HEAD'])), undefined);
+});
+
+test('a file whose first record continues a path that is not there has another form', async () => {
+  place.write('root/HEAD');
+  await new Tree({ program }).scan({ root: place.at('root'), signatures: place.at('signatures') });
+  const bytes = readFileSync(place.at('signatures'));
+  assert.deepEqual(pathsNamed(bytes, new Set(['HEAD'])), ['HEAD']);
+  const first = bytes.indexOf('HEAD') - recordBytes;
+  for (const shared of [1, 0xffff_ff]) {
+    bytes.writeUInt32LE(shared, first);
+    assert.equal(pathsNamed(bytes, new Set(['HEAD'])), undefined, String(shared));
+  }
 });
