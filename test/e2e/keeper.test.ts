@@ -313,8 +313,10 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
           await isUnasked(() => chmodSync(path, mode), close, `${path} ${mode.toString(8)}`);
         }
         const by = (script: string) => () => void stage.shell(directory, script);
-        const linked = by(`mv ${path} ${path}-moved; ln -s ${path}-moved ${path}`);
-        await isUnasked(linked, by(`rm ${path}; mv ${path}-moved ${path}`), `a link at ${path}`);
+        // A call that has ended may still be leaving a keeper behind, which makes the directory anew.
+        const linked = by(`mv ${path} ${path}-moved; until ln -sT ${path}-moved ${path}; do rm -r ${path}; done`);
+        const back = by(`until rm -rf ${path}; mv -T ${path}-moved ${path}; do :; done`);
+        await isUnasked(linked, back, `a link at ${path}`);
         if (user.uid !== 0) continue;
         await isUnasked(by(`chown 64731:64731 ${path}`), by(`chown 0:0 ${path}`), `another user’s ${path}`);
       }
