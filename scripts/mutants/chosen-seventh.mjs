@@ -161,4 +161,11 @@ export const chosenSeventh = [
     why: 'a cache that is exactly full would forget what it has just fetched',
     tests: ['remote/block-cache'],
   },
+  {
+    file: 'src/vault/apply/apply.ts',
+    from: 'return isCut ? layer : undefined;',
+    to: 'return isCut ? undefined : undefined;',
+    why: 'an undo would take back only what the apply did that went on with a cut one',
+    tests: ['e2e/killed-apply'],
+  },
 ];
