@@ -3,9 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { envelopeOf, inKeptJail } from '../support/kept-jail.js';
+import { slowness } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
+
+/** For a command that a limit is to end before. */
+const patience = `${40 * slowness}s`;
 
 forEachUser((user) => {
   const stage = useStage(user);
@@ -40,7 +44,7 @@ forEachUser((user) => {
   test('a fork that is full ends its command, and says so while it runs, in the report and in the record', async () => {
     const project = stage.project();
     const script = 'i=0; while sleep 0.02; do i=$((i + 1)); dd if=/dev/zero of=file$i bs=64k count=4 2>/dev/null; done';
-    const envelope = await exec(project, ['--disk', '4M', '--timeout', '40s'], ['sh', '-c', script]);
+    const envelope = await exec(project, ['--disk', '4M', '--timeout', patience], ['sh', '-c', script]);
     assert.deepEqual([envelope.signal, envelope.timedOut], ['SIGKILL', false], `${envelope.changes.length} changes`);
     assert.match(envelope.limitsReached.join(), /^disk limit reached: the fork holds \d+ of 4194304 bytes/);
     assert.deepEqual(
@@ -61,7 +65,7 @@ forEachUser((user) => {
 
   test('files are counted with their directories and links, in the private home too', async () => {
     const fill = 'mkdir ~/d; i=0; while sleep 0.01; do i=$((i + 1)); ln -s x ~/d/$i; : > $i; mkdir d$i; done';
-    const envelope = await exec(stage.project(), ['--files', '60', '--timeout', '40s'], ['sh', '-c', fill]);
+    const envelope = await exec(stage.project(), ['--files', '60', '--timeout', patience], ['sh', '-c', fill]);
     const reached = [...envelope.limitsReached, `${envelope.changes.length} changes`].join();
     assert.match(reached, /^file limit reached: the fork holds \d+ of 60 files/);
     assert.equal(envelope.signal, 'SIGKILL');

@@ -30,7 +30,7 @@ export interface StartOptions extends SpawnOptions {
 const hearingMilliseconds = 1_000;
 
 /** An emulated processor is so many times slower than those that the limits here are meant for. */
-const slowness = Number(process.env['CTX_TEST_SLOWNESS'] ?? 1);
+export const slowness = Number(process.env['CTX_TEST_SLOWNESS'] ?? 1);
 
 export function start(argv: readonly string[], options: StartOptions = {}): Running {
   const { input, timeoutSeconds: quickSeconds = 240, ...rest } = options;
