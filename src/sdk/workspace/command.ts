@@ -72,7 +72,7 @@ export async function execIn(place: CommandPlace, command: Command, options: Jai
   try {
     return await execute(place.host, commandOf(place, command, options, callbacks), onFork);
   } finally {
-    callbacks.throwFailure();
+    callbacks.end();
   }
 }
 
@@ -84,6 +84,6 @@ export async function execLiveIn(place: CommandPlace, command: Command, options:
   try {
     return await execute(place.host, commandOf(place, command, options, callbacks), onDirectory);
   } finally {
-    callbacks.throwFailure();
+    callbacks.end();
   }
 }

@@ -5,12 +5,22 @@
 import { ErrnoError } from '../../base/errno.js';
 
 export class GuardedCallbacks {
-  readonly #failed = new AbortController();
+  readonly #ending = new AbortController();
   #failure: ErrnoError | undefined;
+  #leaveSignal: () => void = () => undefined;
 
-  /** What ends the command: the caller's own signal, or a callback that failed. */
+  /**
+   * What ends the command: the caller's own signal, or a callback that failed. Not by `AbortSignal.any`: Node 20 leaves a reference at
+   * each of its sources, and a signal may outlive a hundred thousand commands.
+   */
   signalWith(signal: AbortSignal | undefined): AbortSignal {
-    return signal === undefined ? this.#failed.signal : AbortSignal.any([signal, this.#failed.signal]);
+    if (signal !== undefined) {
+      const end = () => this.#ending.abort(signal.reason);
+      signal.addEventListener('abort', end, { once: true });
+      this.#leaveSignal = () => signal.removeEventListener('abort', end);
+      if (signal.aborted) end();
+    }
+    return this.#ending.signal;
   }
 
   /** The same function, which never throws and never rejects; undefined stays undefined. */
@@ -35,12 +45,13 @@ export class GuardedCallbacks {
     try {
       return await work;
     } finally {
-      this.throwFailure();
+      this.end();
     }
   }
 
-  /** Of a callback, when the work has ended: whatever came of the work then came of its being ended. */
-  throwFailure(): void {
+  /** When the work has ended. Throws what a callback threw: whatever came of the work then came of its being ended. */
+  end(): void {
+    this.#leaveSignal();
     if (this.#failure !== undefined) throw this.#failure;
   }
 
@@ -48,7 +59,7 @@ export class GuardedCallbacks {
     const said = cause instanceof Error ? cause.message : String(cause);
     const reason = `${name} threw, so the command was ended: ${said}`;
     this.#failure ??= new ErrnoError('ECANCELED', { operation: name, reason, cause });
-    this.#failed.abort();
+    this.#ending.abort();
     return undefined;
   }
 }
