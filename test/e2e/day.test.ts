@@ -116,7 +116,8 @@ asOneUser((user) => {
     while (number < commands && performance.now() < evening) {
       const part = parts[Math.floor(random() * parts.length)] ?? 'cold';
       await play[part]();
-      if (isSoak && number % 1000 < partSize) process.stderr.write(`${number} commands; ${latencyText(latencies)}\n`);
+      if (isSoak && number % 1000 < partSize)
+        process.stderr.write(`${number} commands; ${latencyText(latencies)}; ${memoryText()}\n`);
     }
     context.diagnostic(`${number} of ${commands} commands, CTX_TEST_SEED=${testSeed}; ${latencyText(latencies)}`);
     assert.equal((await cold(look)).exitCode, 0);
@@ -135,7 +136,7 @@ asOneUser((user) => {
       const [vault = ''] = readdirSync(join(stage.store, 'vault'));
       const place = join(stage.store, 'vault', vault);
       const layers = readdirSync(join(place, 'layer')).length;
-      context.diagnostic(`${layers} layers, ${Math.round(process.memoryUsage().rss / 1e6)} MB`);
+      context.diagnostic(`${layers} layers, ${memoryText()}`);
       assert.ok(layers <= mostLayers, `${layers} layers at the end of the day`);
       const own = readdirSync(join(place, 'fork', 'main'));
       assert.ok(own.length < 32, own.join(' '));
@@ -168,4 +169,10 @@ function latencyText(latencies: readonly number[]): string {
   const part = Math.ceil(latencies.length / 10);
   const [first, last] = [latencies.slice(0, part), latencies.slice(-part)].map(medianOf);
   return `median of the first tenth ${first?.toFixed(1)} ms, of the last ${last?.toFixed(1)} ms`;
+}
+
+/** Of this process, in which most commands are run: what the test itself remembers is in it. */
+function memoryText(): string {
+  const { rss, heapUsed } = process.memoryUsage();
+  return `${Math.round(rss / 1e6)} MB, ${Math.round(heapUsed / 1e6)} of them objects`;
 }
