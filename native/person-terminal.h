@@ -17,6 +17,7 @@ struct person_terminal {
   int master;  /* -1 where there is none */
   bool source; /* stdin is the person's terminal, whether the command has one of its own or not */
   bool raw;    /* the person's is, and gets these modes back */
+  bool known;  /* they were read once */
   struct termios saved;
 };
 
@@ -35,6 +36,19 @@ static inline void person_terminal_resize(const struct person_terminal *person) 
   if (person->master >= 0 && ioctl(0, TIOCGWINSZ, &size) == 0) ioctl(person->master, TIOCSWINSZ, &size);
 }
 
+static inline struct termios person_terminal_through(const struct person_terminal *person) {
+  struct termios through = person->saved;
+  cfmakeraw(&through);
+  return through;
+}
+
+/* Those that we set: a shell gives them back to a job that was stopped so. */
+static inline bool person_terminal_has_our_modes(const struct person_terminal *person, const struct termios *modes) {
+  const struct termios through = person_terminal_through(person);
+  return person->known && modes->c_lflag == through.c_lflag && modes->c_oflag == through.c_oflag &&
+         modes->c_iflag == through.c_iflag && modes->c_cflag == through.c_cflag;
+}
+
 /*
  * Before each wait: raw where this process is in front. True where it is behind the shell: the command runs there and
  * writes, as other jobs do, and what it reads waits.
@@ -44,9 +58,11 @@ static inline bool person_terminal_look(struct person_terminal *person) {
     person->raw = false;
     return true;
   }
-  if (person->master < 0 || person->raw || tcgetattr(0, &person->saved) != 0) return false;
-  struct termios through = person->saved;
-  cfmakeraw(&through);
+  struct termios modes;
+  if (person->master < 0 || person->raw || tcgetattr(0, &modes) != 0) return false;
+  if (!person_terminal_has_our_modes(person, &modes)) person->saved = modes;
+  person->known = true;
+  const struct termios through = person_terminal_through(person);
   person->raw = tcsetattr(0, TCSADRAIN, &through) == 0;
   person_terminal_resize(person);
   return false;

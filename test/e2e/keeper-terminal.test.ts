@@ -134,6 +134,14 @@ const alike: readonly (readonly [name: string, words: readonly string[], steps: 
     sh(reads),
     [['shows', 'ready'], ['signal', 'SIGSTOP'], ['stops'], ['fg'], ['types', 'x\n'], ['shows', 'got x'], ...ends],
   ],
+  [
+    'SIGSTOP until it was seen that another job is in front, and a shell that gives it its modes back',
+    sh(reads),
+    [
+      ...[['shows', 'ready'], ['raw'], ['signal', 'SIGSTOP'], ['stops'], ['pauses', 0.6], ['fg']],
+      ...[['types', 'x\n'], ['shows', 'got x'], ...ends],
+    ],
+  ],
   ['the end of what runs it', sh(reads), [['shows', 'ready'], ['kills', 'call'], ['ends']]],
   ['the end of the jail’s owner', sh(reads), [['shows', 'ready'], ['kills', 'owner'], ...ends]],
   [

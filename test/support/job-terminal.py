@@ -239,6 +239,8 @@ for name, *rest in steps:
         used = ticks()
         time.sleep(rest[0])
         say(name, ticks() - used)
+    elif name == 'pauses':
+        time.sleep(rest[0])
     elif name in ('cooked', 'raw'):
         until_modes(name, name == 'cooked')
         say(name)
