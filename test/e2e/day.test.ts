@@ -7,6 +7,8 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { open, type Workspace } from 'ctxfs';
 import { processesMounting, trashIsEmptied } from '../support/leftovers.js';
 import { randomFrom, testSeed } from '../support/random.js';
@@ -21,6 +23,13 @@ const mostMilliseconds = isSoak ? Number.POSITIVE_INFINITY : 120_000;
 const files = 8;
 /** 64 checkpoints and the layers of their stacks, and what 64 more leave before it is collected. */
 const mostLayers = 64 + 64 + 2 * 34 + 16;
+/** Of objects, from morning to evening: compiled code comes first, and what the test itself remembers. A day has 100,000 commands. */
+const mostMegabytesMore = 32;
+/** Far more checkpoints than are kept: what the test remembers is bounded, too. */
+const mostMoments = 5_000;
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 type Part = 'cold' | 'kept' | 'joined' | 'paced' | 'killed';
 const parts: readonly Part[] = ['cold', 'kept', 'joined', 'paced', 'killed'];
@@ -53,7 +62,9 @@ asOneUser((user) => {
     const moments = new Map<number, string>();
     const latencies: number[] = [];
     const remember = (checkpoint: number | null, before: string) => {
-      if (checkpoint !== null && !moments.has(checkpoint)) moments.set(checkpoint, before);
+      if (checkpoint === null || moments.has(checkpoint)) return;
+      moments.set(checkpoint, before);
+      moments.delete(checkpoint - mostMoments);
     };
     type Run = (script: string) => Promise<{ exitCode: number | null; checkpoint: number | null }>;
     const timed = async (run: Run, number: number) => {
@@ -112,6 +123,7 @@ asOneUser((user) => {
     await play.cold();
     await play.joined();
     const descriptors = inMorning();
+    const megabytes = liveMegabytes();
     const evening = performance.now() + mostMilliseconds;
     while (number < commands && performance.now() < evening) {
       const part = parts[Math.floor(random() * parts.length)] ?? 'cold';
@@ -122,6 +134,11 @@ asOneUser((user) => {
     context.diagnostic(`${number} of ${commands} commands, CTX_TEST_SEED=${testSeed}; ${latencyText(latencies)}`);
     assert.equal((await cold(look)).exitCode, 0);
     assert.ok(inMorning() <= descriptors + 4, `${descriptors} descriptors in the morning, ${inMorning()} at the end`);
+    const more = liveMegabytes() - megabytes;
+    assert.ok(
+      more <= mostMegabytesMore,
+      `${megabytes.toFixed(1)} MB of objects in the morning, ${more.toFixed(1)} more at the end`,
+    );
     return { expected: String(expected), moments, random, latencies };
   };
 
@@ -171,8 +188,13 @@ function latencyText(latencies: readonly number[]): string {
   return `median of the first tenth ${first?.toFixed(1)} ms, of the last ${last?.toFixed(1)} ms`;
 }
 
-/** Of this process, in which most commands are run: what the test itself remembers is in it. */
+/** Of this process, in which most commands are run, without what nobody holds any more. */
+function liveMegabytes(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed / 1e6;
+}
+
 function memoryText(): string {
-  const { rss, heapUsed } = process.memoryUsage();
-  return `${Math.round(rss / 1e6)} MB, ${Math.round(heapUsed / 1e6)} of them objects`;
+  const live = liveMegabytes();
+  return `${live.toFixed(1)} MB of objects, ${Math.round(process.memoryUsage().rss / 1e6)} MB in all`;
 }
