@@ -21,8 +21,8 @@ const partSize = isSoak ? 100 : 20;
 /** A short day ends early on a machine that is too busy for it, and says after how many commands. */
 const mostMilliseconds = isSoak ? Number.POSITIVE_INFINITY : 120_000;
 const files = 8;
-/** 64 checkpoints and the layers of their stacks, and what 64 more leave before it is collected. */
-const mostLayers = 64 + 64 + 2 * 34 + 16;
+/** 64 checkpoints and the layers of a stack, now and in the state that was synced last; and what 64 more leave before it is collected. */
+const mostLayers = 2 * (64 + 34) + 64 + 16;
 /** Of objects, from morning to evening: compiled code comes first, and what the test itself remembers. A day has 100,000 commands. */
 const mostMegabytesMore = 32;
 /** Far more checkpoints than are kept: what the test remembers is bounded, too. */
