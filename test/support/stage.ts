@@ -7,7 +7,7 @@ import { after, before } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { endKeeper, keepCompany, storesBelow } from './keeper.js';
 import { assertNothingLeft } from './leftovers.js';
-import { type Finished, type Running, type StartOptions, start } from './process.js';
+import { type Finished, type Running, type StartOptions, slowness, start } from './process.js';
 import { ctxProgramFor, temporaryRoot } from './program.js';
 import { isRoot, spawnIdentity, type TestUser } from './users.js';
 
@@ -19,7 +19,7 @@ const keeperOfSuites: Readonly<Record<string, string>> =
 const withKeepers = keeperOfSuites['CTX_KEEPER'] === 'on';
 
 /** A script that prepares a million files takes minutes on a busy machine. */
-const shellMilliseconds = process.env['CTX_SOAK'] === '1' ? 600_000 : 60_000;
+const shellMilliseconds = (process.env['CTX_SOAK'] === '1' ? 600_000 : 120_000) * slowness;
 
 export class Stage {
   readonly user: TestUser;
