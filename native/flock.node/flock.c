@@ -115,7 +115,8 @@ static napi_value range(napi_env env, napi_callback_info info) {
   if (count < 5) return whole_number(env, -EINVAL);
   int64_t kind = number_at(env, given[1]), start = number_at(env, given[2]), end = number_at(env, given[3]);
   int test = number_at(env, given[4]) == 1;
-  if (kind < 0 || kind > 2 || start < 0 || end < 0) return whole_number(env, -EINVAL);
+  /* An end before its start would be a lock on what is before it. */
+  if (kind < 0 || kind > 2 || start < 0 || end < 0 || (end > 0 && end <= start)) return whole_number(env, -EINVAL);
   struct flock asked = {.l_type = range_kinds[kind], .l_whence = SEEK_SET, .l_start = start};
   asked.l_len = end == 0 ? 0 : end - start;
   if (fcntl((int)number_at(env, given[0]), test ? F_OFD_GETLK : F_OFD_SETLK, &asked) != 0)

@@ -42,8 +42,20 @@ static napi_value pair(napi_env env, napi_callback_info info) {
   return result;
 }
 
+/* What came with a message that is refused: one that was sent in vain would stay open here for good. */
+static void close_all(struct msghdr *message) {
+  for (struct cmsghdr *head = CMSG_FIRSTHDR(message); head; head = CMSG_NXTHDR(message, head)) {
+    if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
+    for (size_t at = 0; at + sizeof(int) <= head->cmsg_len - CMSG_LEN(0); at += sizeof(int)) {
+      int descriptor;
+      memcpy(&descriptor, CMSG_DATA(head) + at, sizeof descriptor);
+      close(descriptor);
+    }
+  }
+}
+
 static int received(int socket, void *bytes, size_t length) {
-  char room[CMSG_SPACE(sizeof(int))];
+  _Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))];
   struct iovec part = {.iov_base = bytes, .iov_len = length};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
   ssize_t count;
@@ -51,7 +63,11 @@ static int received(int socket, void *bytes, size_t length) {
   while (count < 0 && errno == EINTR);
   if (count < 0) return -errno;
   struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-  if (count != (ssize_t)length || !head || head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof(int))) return -EPROTO;
+  if (count != (ssize_t)length || !head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS ||
+      head->cmsg_len != CMSG_LEN(sizeof(int)) || message.msg_flags & MSG_CTRUNC) {
+    close_all(&message);
+    return -EPROTO;
+  }
   int descriptor;
   memcpy(&descriptor, CMSG_DATA(head), sizeof descriptor);
   return descriptor;

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { until } from '../../test/support/process.js';
 import { library, recordPlace } from '../audit/record-fixture.js';
 import { loadFileLock, loadFlock } from './file-lock.js';
+
+const busy = constants.errno.EAGAIN;
 
 /** Has the lock nearly always: for milliseconds, and again at once. Each of its turns is one byte in the file. */
 const greedy = (path: string) => `
@@ -22,14 +25,155 @@ const greedy = (path: string) => `
     lock.release(descriptor);
   }`;
 
+/** A file of its own, opened so many times: each is an owner of locks. */
+function openedTimes(count: number, act: (descriptors: readonly number[], path: string) => void): void {
+  const place = recordPlace();
+  mkdirSync(place.directory);
+  const path = join(place.directory, 'lock');
+  const descriptors = Array.from({ length: count }, () => openSync(path, 'a+'));
+  try {
+    act(descriptors, path);
+  } finally {
+    for (const descriptor of descriptors) closeSync(descriptor);
+    place.remove();
+  }
+}
+
+describe('locks of others on this machine', () => {
+  const flock = loadFlock(library, 'test');
+  const ends = (end: number) => (end === 0 ? Number.POSITIVE_INFINITY : end);
+  const large = 2 ** 40;
+
+  it('of bytes exclude each other where they overlap and one of them is exclusive, and a test says which', () =>
+    openedTimes(2, ([one = -1, other = -1]) => {
+      const ranges = [
+        [0, 1],
+        [0, 10],
+        [9, 11],
+        [10, 20],
+        [10, 0],
+        [0, 0],
+        [large, large + 1],
+      ] as const;
+      for (const kind of [0, 1, 2]) {
+        for (const [start, end] of ranges) {
+          for (const asked of [1, 2]) {
+            for (const [from, to] of ranges) {
+              const isFree = kind === 0 || (kind === 1 && asked === 1) || ends(end) <= from || ends(to) <= start;
+              const what = `${kind} of ${start} to ${end}, and ${asked} of ${from} to ${to}`;
+              assert.equal(flock.range(one, kind, start, end, 0), 0, what);
+              assert.deepEqual(flock.range(other, asked, from, to, 1), isFree ? 0 : [kind, start, end], what);
+              assert.deepEqual(flock.range(one, 2, 0, 0, 1), 0, `${what}: a test takes nothing`);
+              assert.equal(flock.range(other, asked, from, to, 0), isFree ? 0 : -busy, what);
+              for (const each of [one, other]) assert.equal(flock.range(each, 0, 0, 0, 0), 0);
+            }
+          }
+        }
+      }
+    }));
+
+  it('of bytes are given back in part', () =>
+    openedTimes(2, ([one = -1, other = -1]) => {
+      assert.equal(flock.range(one, 2, 0, 30, 0), 0);
+      assert.equal(flock.range(one, 0, 10, 20, 0), 0);
+      assert.equal(flock.range(other, 2, 10, 20, 0), 0);
+      assert.deepEqual(flock.range(other, 2, 9, 21, 1), [2, 0, 10]);
+      assert.deepEqual(flock.range(other, 2, 20, 0, 1), [2, 20, 30]);
+    }));
+
+  it('of whole files exclude each other as their kinds say, and never wait', () =>
+    openedTimes(2, ([one = -1, other = -1]) => {
+      for (const [kind, asked, answer] of [
+        [0, 2, 0],
+        [1, 1, 0],
+        [1, 2, -busy],
+        [2, 1, -busy],
+        [2, 2, -busy],
+      ] as const) {
+        assert.equal(flock.whole(one, kind), 0);
+        assert.equal(flock.whole(other, asked), answer, `${kind} and ${asked}`);
+        for (const each of [one, other]) assert.equal(flock.whole(each, 0), 0);
+      }
+    }));
+
+  it('are refused where they are none', () =>
+    openedTimes(1, ([one = -1]) => {
+      const { EINVAL, EBADF } = constants.errno;
+      const range = flock.range as (...given: readonly unknown[]) => unknown;
+      for (const given of [
+        [one, 3, 0, 1, 0],
+        [one, -1, 0, 1, 0],
+        [one, 2, -1, 1, 0],
+        [one, 2, 0, -1, 0],
+        [one, 2, 5, 5, 0],
+        [one, 2, 5, 4, 0],
+        [one, 'kind', 0, 1, 0],
+        [one, 2, 0, 1],
+      ]) {
+        assert.equal(range(...given), -EINVAL, JSON.stringify(given));
+      }
+      for (const kind of [-1, 3, 'kind', undefined]) {
+        assert.equal((flock.whole as (...given: readonly unknown[]) => unknown)(one, kind), -EINVAL);
+      }
+      assert.equal(range(-1, 2, 0, 1, 0), -EBADF);
+      assert.equal(range('text', 2, 0, 1, 0), -EBADF);
+      assert.equal(flock.whole(-1, 2), -EBADF);
+      assert.equal(flock.lock(-1, 0), EBADF);
+      assert.equal(flock.lock(-1, 10), EBADF);
+      assert.equal(flock.unlock('text' as unknown as number), EBADF);
+    }));
+});
+
+describe('the mark of a directory', () => {
+  it('is found where it was put, and nowhere else', () =>
+    openedTimes(2, ([one = -1, other = -1]) => {
+      const flock = loadFlock(library, 'test');
+      const { ENODATA, EBADF } = constants.errno;
+      assert.equal(flock.marked(one), ENODATA);
+      assert.equal(flock.mark(one), 0);
+      for (const each of [one, other]) assert.equal(flock.marked(each), 0);
+      assert.equal(flock.mark(one), 0);
+      for (const call of [flock.mark, flock.marked]) assert.equal(call(-1), EBADF);
+    }));
+});
+
 describe('the lock on a file', () => {
+  it('is had without a turnstile where the file is not open to be written', () =>
+    openedTimes(1, ([holder = -1], path) => {
+      const flock = loadFlock(library, 'test');
+      const reader = openSync(path, 'r');
+      try {
+        assert.equal(flock.lock(reader, 100), 0);
+        assert.equal(flock.lock(holder, 20), busy);
+        assert.equal(flock.unlock(reader), 0);
+        assert.equal(flock.lock(holder, 20), 0);
+        const begin = performance.now();
+        assert.equal(flock.lock(reader, 50), busy);
+        assert.ok(performance.now() - begin >= 49);
+      } finally {
+        closeSync(reader);
+      }
+    }));
+
+  it('leaves the turnstile, and the signals of this process as they were, had or not', () =>
+    openedTimes(3, ([holder = -1, other = -1, third = -1]) => {
+      const flock = loadFlock(library, 'test');
+      const signals = () => /^Sig(?:Blk|Ign|Cgt):.*$/gm[Symbol.match](readFileSync('/proc/self/status', 'utf8'));
+      const before = signals();
+      assert.equal(flock.lock(holder, 50), 0);
+      assert.equal(flock.range(third, 2, 0, 1, 1), 0);
+      assert.equal(flock.lock(other, 50), busy);
+      assert.equal(flock.range(third, 2, 0, 1, 1), 0);
+      assert.deepEqual(signals(), before);
+      assert.equal(flock.lock(holder, 50), 0, 'it is the same owner still');
+    }));
+
   it('is waited for asleep, before it and in its queue, and not for longer than it may last', () => {
     const place = recordPlace();
     mkdirSync(place.directory);
     const path = join(place.directory, 'lock');
     const [holder, first, second] = [openSync(path, 'a'), openSync(path, 'a'), openSync(path, 'a')];
     const flock = loadFlock(library, 'test');
-    const busy = 11; // EAGAIN
     const wait = (descriptor: number) => {
       const [begin, before] = [performance.now(), process.resourceUsage().voluntaryContextSwitches];
       const number = flock.lock(descriptor, 400);
