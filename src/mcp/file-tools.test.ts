@@ -63,6 +63,89 @@ describe('read_file', () => {
   });
 });
 
+describe('every tool of files', () => {
+  const asked = async (name: string, given: Readonly<Record<string, unknown>>, found: unknown) => {
+    const tool = fileTools.find((each) => each.name === name);
+    assert.ok(tool);
+    const calls: unknown[] = [];
+    const workspace = new Proxy(
+      {},
+      {
+        get:
+          (_, method) =>
+          async (...words: readonly unknown[]) => {
+            calls.push([method, ...words]);
+            return found;
+          },
+      },
+    );
+    const { signal } = new AbortController();
+    const context = { workspace, signal } as unknown as Context;
+    const { text, facts } = await tool.run(new ToolInput(name, tool.input, given), context);
+    return { call: calls[0], text, facts, signal };
+  };
+
+  it('asks for exactly what it was given, and can be cancelled', async () => {
+    const search = { path: undefined, include: undefined, ignoreCase: false, literal: false };
+    const rows: readonly (readonly [string, object, unknown, readonly unknown[]])[] = [
+      ['read_file', { path: 'f' }, Buffer.from('x'), ['read', 'f', {}]],
+      ['write_file', { path: 'f', content: 'ä' }, { pending: 1 }, ['write', 'f', 'ä', {}]],
+      [
+        'edit_file',
+        { path: 'f', old_text: 'a', new_text: 'b' },
+        { count: 1 },
+        ['edit', 'f', { before: 'a', after: 'b', all: false }, {}],
+      ],
+      [
+        'edit_file',
+        { path: 'f', old_text: 'a', new_text: '', all: true },
+        { count: 2 },
+        ['edit', 'f', { before: 'a', after: '', all: true }, {}],
+      ],
+      ['list', {}, { entries: [], truncated: false }, ['list', undefined, { depth: undefined }]],
+      ['list', { path: 'd', depth: 3 }, { entries: [], truncated: false }, ['list', 'd', { depth: 3 }]],
+      ['search', { pattern: 'p' }, { matches: [], truncated: false }, ['search', 'p', search]],
+      [
+        'search',
+        { pattern: 'p', path: 'd', include: '*.ts', ignore_case: true, literal: true },
+        { matches: [], truncated: false },
+        ['search', 'p', { path: 'd', include: '*.ts', ignoreCase: true, literal: true }],
+      ],
+    ];
+    for (const [name, given, found, call] of rows) {
+      const answer = await asked(name, given as Readonly<Record<string, unknown>>, found);
+      const options = call.at(-1) as object;
+      assert.deepEqual(answer.call, [...call.slice(0, -1), { ...options, signal: answer.signal }], name);
+    }
+  });
+
+  it('says what it did', async () => {
+    const wrote = await asked('write_file', { path: 'f', content: 'ä' }, { pending: 1 });
+    assert.deepEqual(
+      [wrote.text, wrote.facts],
+      ['wrote 2 bytes; 1 change pending in the fork', { bytes: 2, pending: 1 }],
+    );
+    const edited = await asked('edit_file', { path: 'f', old_text: 'a', new_text: 'b' }, { count: 2 });
+    assert.deepEqual([edited.text, edited.facts], ['replaced 2 times', { count: 2 }]);
+    const entries = [
+      { path: 'd', type: 'directory', size: 9 },
+      { path: 'l', type: 'symlink', size: 3, target: 'far' },
+      { path: 'f', type: 'file', size: 1 },
+      { path: 'o', type: 'other', size: 0 },
+    ];
+    const listed = await asked('list', {}, { entries, truncated: false });
+    assert.deepEqual(listed.text.split('\n'), ['d/', 'l -> far', 'f  1 byte', 'o  0 bytes']);
+    assert.deepEqual(listed.facts, { entries, truncated: false });
+    const some = await asked('list', { limit: 2 }, { entries, truncated: false });
+    assert.deepEqual(some.facts, { entries: entries.slice(0, 2), truncated: true });
+    const none = { entries: [], matches: [], truncated: false };
+    assert.equal((await asked('list', {}, none)).text, '[empty]');
+    assert.equal((await asked('search', { pattern: 'x' }, none)).text, '[nothing matches]');
+    const found = { matches: [{ path: 'f', line: 3, text: 'x' }], truncated: false };
+    assert.equal((await asked('search', { pattern: 'x' }, found)).text, 'f:3:x');
+  });
+});
+
 describe('list and search', () => {
   const entries = (count: number) =>
     Array.from({ length: count }, (_, at) => ({ path: `f${at}`, type: 'file', size: at, mode: 0o644 }));
