@@ -13,6 +13,7 @@ import { refuseForeign } from '../vault/store/root-paths.js';
 import { readVaultMeta } from '../vault/store/vault-meta.js';
 import { countChanges } from '../vault/tree/too-deep.js';
 import type { Change } from '../vault/tree/tree.js';
+import { collectInPassing } from '../vault/upkeep/collect-in-passing.js';
 import { collectGarbage } from '../vault/upkeep/gc.js';
 import type { VaultAccess } from '../vault/vault.js';
 import { createVault } from './create-vault.js';
@@ -37,9 +38,9 @@ export function saveCheckpoint(host: Host, request: ForkRequest, name: string | 
     return recordedVerb(host, { type: 'checkpoint', object: objectOf(fork), facts }, async () => {
       // First, so that a disk that is full leaves no checkpoint of which it was said that it failed.
       const synced = await syncedFork(fork);
-      return summaryOf(
-        vaultCheckpoints.saveCheckpoint(synced, { name, automatic: false, reason, durable: true }).checkpoint,
-      );
+      const saved = vaultCheckpoints.saveCheckpoint(synced, { name, automatic: false, reason, durable: true });
+      await collectInPassing(fork, saved.fork);
+      return summaryOf(saved.checkpoint);
     });
   });
 }
@@ -114,6 +115,7 @@ export function rollBackFork(host: Host, request: RollbackRequest): Promise<Roll
       const kept = after.meta.checkpoints.at(-1)?.id ?? to.id;
       vaultCheckpoints.noteTrees(vaultCheckpoints.noteTrees(after, to.id, []), kept, redo);
     }
+    await collectInPassing(fork, after);
     return { to: summaryOf(to), undone, pending: countChanges(await forkChanges(after)), trees: files };
   });
 }

@@ -20,6 +20,7 @@ import { emptyTrash, emptyTrashLater, throwAway, trashCount } from '../vault/sto
 import { readVaultMeta, type VaultMeta } from '../vault/store/vault-meta.js';
 import { countChanges } from '../vault/tree/too-deep.js';
 import type { Problem } from '../vault/tree/tree.js';
+import { collectInPassing } from '../vault/upkeep/collect-in-passing.js';
 import * as vaultExport from '../vault/upkeep/export.js';
 import { inspectVault, type VaultFault } from '../vault/upkeep/fsck.js';
 import { type Collected, collectGarbage } from '../vault/upkeep/gc.js';
@@ -225,6 +226,7 @@ export function undoApply(
       // What it left is no step of its.
       (result) => toldSteps({ ...result, steps: result.written }, { left: result.left }),
     );
+    await collectInPassing(fork, after);
     return { ...undone, pending: countChanges(await forkChanges(after)) };
   });
 }

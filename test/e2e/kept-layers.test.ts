@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { open } from 'ctxfs';
 import { ownSeconds, processesCalled } from '../support/process.js';
 import { useStage } from '../support/stage.js';
 import { asOneUser } from '../support/users.js';
@@ -57,5 +58,35 @@ asOneUser((user) => {
     assert.equal(edits(), 2, 'another fork has seen neither');
     const seen = await stage.ctx(project, ['exec', '--fork', 'behind', '--', 'cat', 'file']);
     assert.equal(seen.stdout, '3\n', seen.stderr);
+  });
+
+  test('whichever verb saves the 64th checkpoint, what nobody names goes', async () => {
+    const project = stage.project('echo 1 > file');
+    const workspace = await open({ directory: project, data: stage.store });
+    try {
+      const saves: Readonly<Record<string, () => Promise<unknown>>> = {
+        exec: () => workspace.exec({ shell: 'true' }, { streams: 'capture' }),
+        'checkpoint save': () => workspace.checkpoint(),
+        rollback: () => workspace.rollback(),
+        'rollback PATH': () => workspace.rollback({ paths: ['file'] }),
+        'apply --undo': () => workspace.undoApply(),
+      };
+      const change = (text: string) => workspace.exec({ shell: `echo ${text} > file` }, { streams: 'capture' });
+      await change('first');
+      const vault = await vaultOf(project);
+      for (const [verb, save] of Object.entries(saves)) {
+        // An apply collects by itself.
+        if (verb === 'apply --undo') await workspace.apply();
+        while ((await workspace.checkpoint()).id % 64 !== 61);
+        if (verb !== 'apply --undo') await change(verb);
+        else await workspace.checkpoint();
+        const layer = unnamed(vault, 'of-fork-main');
+        assert.ok(existsSync(layer));
+        await save();
+        assert.ok(!existsSync(layer), verb);
+      }
+    } finally {
+      await workspace.close();
+    }
   });
 });

@@ -1,18 +1,19 @@
 /**
- * Collects garbage after a command, a little at a time. A day of commands leaves a layer each: those that merges and forgotten checkpoints left behind go while the day lasts, so that the
- * store holds what its checkpoints need, and not every command since the last `ctx gc`.
+ * Collects garbage in passing. A day of commands leaves a layer each: those that merges and forgotten checkpoints left behind go while the
+ * day lasts, so that the store holds what its checkpoints need, and not every command since the last `ctx gc`.
  */
 import { ErrnoError, orDiskError } from '../../base/errno.js';
 import { checkpointsBetweenCollections } from '../../base/limits/store.js';
 import type { OpenFork } from '../vault.js';
 
+const turnOf = ({ meta }: OpenFork): number => Math.floor(meta.nextCheckpoint / checkpointsBetweenCollections);
+
 /**
- * With the fork's lock held and nothing of it mounted, after `saveCheckpoint`. By the number of the checkpoint that was added, so that
- * a command which changes nothing costs nothing.
+ * With the fork's lock held and nothing of it mounted, wherever a checkpoint was saved. By its number, so that a command which changes
+ * nothing costs nothing.
  */
 export async function collectInPassing(before: OpenFork, saved: OpenFork): Promise<void> {
-  const number = saved.meta.nextCheckpoint;
-  if (number === before.meta.nextCheckpoint || number % checkpointsBetweenCollections !== 0) return;
+  if (turnOf(before) === turnOf(saved)) return;
   const { collectGarbage } = await import('./gc.js');
   try {
     await collectGarbage(saved, new Map([[saved.name, saved.lockDescriptor]]), { later: true });
