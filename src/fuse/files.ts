@@ -16,11 +16,18 @@ export class Files {
   readonly #fs: FileSystem;
   readonly #nodes: Nodes;
   readonly #handles = new Map<Inode, Handle>();
+  /** A name that goes has to be looked up: the kernel will not ask for the others of the same inode. */
+  readonly #looksUp: boolean;
 
-  constructor(filesystem: FileSystem, nodes: Nodes, unasked: boolean) {
+  constructor(
+    filesystem: FileSystem,
+    nodes: Nodes,
+    { unasked, keepsNames }: { readonly unasked: boolean; readonly keepsNames: boolean },
+  ) {
     this.#fs = filesystem;
     this.#nodes = nodes;
     this.unasked = unasked;
+    this.#looksUp = unasked || (keepsNames && filesystem.capabilities.hardLinks);
   }
 
   *handle({ bytes, inode }: { readonly bytes: Buffer; readonly inode: Inode }): Steps<Handle> {
@@ -38,9 +45,10 @@ export class Files {
 
   /** Before a name goes: the process that has the file open goes on having it. What has the name, where that had to be looked for. */
   *keep(directory: Inode, name: Name): Steps<Attributes | undefined> {
-    if (!this.unasked) return undefined;
+    if (!this.#looksUp) return undefined;
     const found = yield* ask(this.#fs.lookup(directory, name));
-    if (found?.kind === 'file' && found.links === 1 && this.#nodes.knows(found.inode)) yield* this.#own(found.inode);
+    const isLast = found?.kind === 'file' && found.links === 1;
+    if (this.unasked && isLast && this.#nodes.knows(found.inode)) yield* this.#own(found.inode);
     return found;
   }
 

@@ -47,9 +47,10 @@ export class Nodes {
     return true;
   }
 
-  /** Its last name is gone. */
+  /** A name of it is gone; of a directory, its only one. Where a link is that has others is not known before one of those is named. */
   lost(found: Attributes | undefined): void {
     if (found?.kind === 'directory' && this.knows(found.inode)) this.removed.add(found);
+    if (found?.kind === 'symlink') this.#parents.delete(found.inode);
   }
 
   /** The kernel has it in mind. */

@@ -101,9 +101,9 @@ export class Operations {
     this.#fs = options.filesystem;
     this.nodes = new Nodes(options.filesystem);
     const unasked = options.locks !== true && mayBeUnasked(options.filesystem, options.shared);
-    this.files = new Files(options.filesystem, this.nodes, unasked);
     const kept = options.shared ? options.kept : { names: hourSeconds, attributes: hourSeconds };
     this.kept = new KeptTimes(kept ?? { names: 0, attributes: 0 });
+    this.files = new Files(options.filesystem, this.nodes, { unasked, keepsNames: this.kept.names > 0 });
     this.#modeBits = options.plainModes === true ? 0o1777 : 0o7777;
   }
 
@@ -265,8 +265,9 @@ export class Operations {
 
   *unlink({ bytes, inode, end }: Request): Steps<number> {
     const name = readName(bytes, body, end);
-    yield* this.files.keep(inode, name);
+    const found = yield* this.files.keep(inode, name);
     yield* ask(this.#fs.unlink(inode, name));
+    this.nodes.lost(found);
     return outHeaderBytes;
   }
 
