@@ -3,7 +3,16 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../test/property/seeded.js';
 import { ErrnoError } from '../base/errno.js';
-import { encodeBytes, encodeFrame, FrameReader, frameBytes, readRequest, wireKind } from './jail-wire.js';
+import {
+  encodeBytes,
+  encodeFrame,
+  encodeRequest,
+  FrameReader,
+  frameBytes,
+  readRequest,
+  readSize,
+  wireKind,
+} from './jail-wire.js';
 
 const kinds = Object.values(wireKind);
 
@@ -50,6 +59,15 @@ describe('frames of a kept jail', () => {
       head.writeUInt32LE(length);
       assert.throws(() => [...new FrameReader().push(head)], ErrnoError);
     }
+    for (const length of [1, frameBytes]) {
+      const frame = encodeFrame(wireKind.output, Buffer.alloc(length - 1));
+      assert.equal(frame.readUInt32LE(0), length);
+      const read = [...new FrameReader().push(frame)];
+      assert.deepEqual(
+        read.map(({ payload }) => payload.length),
+        [length - 1],
+      );
+    }
   });
 });
 
@@ -76,6 +94,51 @@ describe('a request to a kept jail', () => {
     }
     assert.throws(() => readRequest(text('/work', '', '', '', '9', 'exec')), ErrnoError);
     assert.throws(() => readRequest(text('relative', '', '', '', '0')), ErrnoError);
+  });
+
+  it('is read as it was written, whatever is in it', () => {
+    const environment = { A: '1=2', EMPTY: '', ODD: '\u00e4 \n', GONE: undefined };
+    const asked = { directory: '/w \u00e4', build: 'b', words: ['exec', '', '--', 'a\nb', 'X=1'], environment };
+    assert.deepEqual(readRequest(encodeRequest(asked)), {
+      directory: asked.directory,
+      terminal: undefined,
+      isTerminal: { stdin: false, stdout: false, stderr: false },
+      stdin: 'other',
+      build: 'b',
+      words: asked.words,
+      environment: { A: '1=2', EMPTY: '', ODD: '\u00e4 \n' },
+    });
+  });
+
+  it('says of each stream what it is, and the size of a terminal', () => {
+    const read = (terminal: string, terminals: string) => readRequest(text('/', terminal, terminals, '', '0'));
+    for (const [names, streams] of [
+      ['', [false, false, false]],
+      ['0', [true, false, false]],
+      ['1', [false, true, false]],
+      ['2', [false, false, true]],
+      ['012', [true, true, true]],
+    ] as const) {
+      const { stdin, stdout, stderr } = read('', names).isTerminal;
+      assert.deepEqual([stdin, stdout, stderr], streams, names);
+    }
+    assert.deepEqual(
+      ['f', 'n', '0', ''].map((names) => read('', names).stdin),
+      ['file', 'nothing', 'other', 'other'],
+    );
+    for (const size of ['', '24', '24 x', '24 80 1', '-1 80', '100000 1', ' 24 80']) {
+      assert.equal(read(size, '').terminal, undefined, size);
+    }
+    assert.deepEqual(read('0 99999', '').terminal, { rows: 0, columns: 99999 });
+    assert.deepEqual(readSize(Buffer.from([1, 2, 3, 4])), { rows: 0x201, columns: 0x403 });
+    for (const bytes of [0, 3, 5]) assert.equal(readSize(Buffer.alloc(bytes)), undefined);
+  });
+
+  it('is refused where the number of its words is none', () => {
+    for (const count of ['', '-1', '1.5', '0x1', ' 1', 'one', '1e0']) {
+      assert.throws(() => readRequest(text('/work', '', '', '', count, 'exec', 'A=1')), ErrnoError, count);
+    }
+    assert.deepEqual(readRequest(text('/work', '', '', '', '1', 'exec')).words, ['exec']);
   });
 
   it('never crashes on random bytes', () =>

@@ -65,12 +65,15 @@ export class KeptFork {
 
   /** After a command: let go of where nothing runs in it, else watched. In turn, with the fork's lock, which `held` gives back. */
   async rest(held: OpenFork): Promise<void> {
-    const left = (await this.letGo()) ? undefined : this.#mounted;
-    if (left?.running.size === 0) {
-      await this.#watchBackground(left);
-      this.#lookAgain();
+    try {
+      const left = (await this.letGo()) ? undefined : this.#mounted;
+      if (left?.running.size === 0) {
+        await this.#watchBackground(left);
+        this.#lookAgain();
+      }
+    } finally {
+      closeFork(held);
     }
-    closeFork(held);
   }
 
   /** Takes the overlays down, where nothing runs in them: true where nothing is mounted any more. In turn, with the fork's lock. */

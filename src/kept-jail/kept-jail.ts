@@ -249,10 +249,13 @@ export class KeptJail {
       const seen = await target.look(mounted.isDown, [...(mounted.followed?.entered ?? [])].slice(earlier));
       return await seen.envelope(run.end(ran, seen.facts));
     } finally {
-      if (held !== undefined) await this.#fork.rest(held);
-      turn.end();
-      // Its end does it, and a command that it cut short comes here after that.
-      if (this.#ending === undefined) this.#fork.syncWhenIdle();
+      try {
+        if (held !== undefined) await this.#fork.rest(held);
+      } finally {
+        turn.end();
+        // Its end does it, and a command that it cut short comes here after that.
+        if (this.#ending === undefined) this.#fork.syncWhenIdle();
+      }
     }
   }
 

@@ -2,13 +2,14 @@
 import type { RunningCommand, ServedCommand } from '../jail/asked-commands.js';
 import type { ControlGroup } from '../jail/cgroup.js';
 import { commandPlan } from '../jail/plan.js';
+import type { Outcome } from '../jail/report.js';
 import type { ServedJail } from '../jail/serve.js';
 import type { ConnectionEvent } from '../network/events.js';
 import { temporaryOf } from '../proxy/grants/enforced-plan.js';
 import { capturedStreams } from '../proxy/report/captured-output.js';
 import { type JailNetwork, type JailRun, limitsOf, type RunRequest } from '../proxy/run/run.js';
 import { limitsByOutcome, withTimeout } from '../proxy/run/time-limit.js';
-import { watchLimits } from '../proxy/run/watch-limits.js';
+import { type LimitWatch, watchLimits } from '../proxy/run/watch-limits.js';
 
 /** Where the bytes of a command come from and go; without them it reads nothing, and its output is in the report. */
 export interface Conversation {
@@ -61,19 +62,23 @@ export async function runKept(request: KeptRunRequest): Promise<JailRun> {
   const group = request.group?.since();
   const connectionsBefore = network?.connections() ?? [];
   const endAttribution = network?.attribute(request.onConnection);
+  let start = process.hrtime.bigint();
   let command: RunningCommand | undefined;
-  const watch = await watchLimits({
-    quota: authority.quota,
-    events,
-    group,
-    treeProgram: request.treeProgram,
-    roots: request.counted,
-    vault: request.vault,
-    temporary: temporaryOf(view),
-    end: () => command?.kill(),
-  });
-  const start = process.hrtime.bigint();
+  let watch: LimitWatch | undefined;
+  let ended: [Outcome, boolean];
   try {
+    watch = await watchLimits({
+      quota: authority.quota,
+      events,
+      group,
+      treeProgram: request.treeProgram,
+      roots: request.counted,
+      vault: request.vault,
+      temporary: temporaryOf(view),
+      end: () => command?.kill(),
+    });
+    // The look at what the fork holds is our time, not the command's.
+    start = process.hrtime.bigint();
     command = jail.start({
       plan: commandPlan(view.jail),
       input: conversation?.input ?? 'nothing',
@@ -86,21 +91,22 @@ export async function runKept(request: KeptRunRequest): Promise<JailRun> {
       onHeld: watch.held,
     });
     request.onStarted?.(command);
-    const [outcome, timedOut] = await withTimeout(command, request.timeoutMilliseconds, events);
-    await watch.stop();
-    return {
-      outcome,
-      timedOut,
-      durationMilliseconds: Number(process.hrtime.bigint() - start) / 1e6,
-      stdout: conversation === undefined ? captured.stdout.finish() : null,
-      stderr: conversation === undefined ? captured.stderr.finish() : null,
-      connections: addedTo(connectionsBefore, network?.connections() ?? []),
-      ...limitsOf(group?.events() ?? [], watch.reached, limitsByOutcome(outcome, authority, events)),
-    };
+    ended = await withTimeout(command, request.timeoutMilliseconds, events);
   } finally {
+    // Also where the fork was full before: what is connected to later is not this command's.
     endAttribution?.();
-    await watch.stop();
+    await watch?.stop();
     captured.stdout.close();
     captured.stderr.close();
   }
+  const [outcome, timedOut] = ended;
+  return {
+    outcome,
+    timedOut,
+    durationMilliseconds: Number(process.hrtime.bigint() - start) / 1e6,
+    stdout: conversation === undefined ? captured.stdout.finish() : null,
+    stderr: conversation === undefined ? captured.stderr.finish() : null,
+    connections: addedTo(connectionsBefore, network?.connections() ?? []),
+    ...limitsOf(group?.events() ?? [], watch.reached, limitsByOutcome(outcome, authority, events)),
+  };
 }

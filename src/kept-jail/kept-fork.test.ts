@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ErrnoError } from '../base/errno.js';
+import { backgroundLookMilliseconds } from '../base/limits/commands.js';
+import { nativeProgram } from '../base/native-program.js';
+import { Turns } from '../base/turns.js';
+import type { Host } from '../proxy/host.js';
+import type { OpenFork } from '../vault/vault.js';
+import type { Equipment, MountedFork } from './equipment.js';
+import { KeptFork } from './kept-fork.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'ctx-kept-fork-'));
+after(() => rmSync(directory, { recursive: true, force: true }));
+const refusal = (code: 'EBUSY' | 'EPIPE' | 'EIO') => new ErrnoError(code, { operation: 'release', reason: code });
+
+/** A fork that is mounted, in a jail that answers `release` by what `left` says. */
+function stage(given: { readonly quota?: object; readonly program?: string } = {}) {
+  const room = mkdtempSync(join(directory, 'fork-'));
+  const place = { caches: join(room, 'caches'), home: join(room, 'home'), temporary: join(room, 'tmp') };
+  for (const made of [place.home, place.temporary]) mkdirSync(made);
+  for (let count = 0; count < 5; count += 1) writeFileSync(join(place.home, `${count}`), '');
+  const done: string[] = [];
+  const note = (text: string) => () => void done.push(text);
+  const owner = { uid: process.geteuid?.(), gid: process.getegid?.() };
+  const lock = { takeAgain: async () => void done.push('lock'), letGo: note('unlock') };
+  const fork = { place, owner, lock, meta: { deltas: [], live: 'l' }, vault: { roots: {} }, unlock: note('close') };
+  const state: { left: ErrnoError | undefined } = { left: undefined };
+  const jail = {
+    release: async () => {
+      done.push('release');
+      if (state.left !== undefined) throw state.left;
+    },
+    end: async () => void done.push('end'),
+  };
+  const followed = { stop: async () => void done.push('stop following') };
+  const mounted = {
+    ...{ fork, followed, isReadOnly: false, isDown: false, running: new Set<{ readonly text: string }>() },
+    member: { leave: note('leave') },
+  };
+  const quota = given.quota ?? {};
+  const record = { limitReached: (reason: string) => void done.push(reason.split(' ', 3).join(' ')) };
+  const equipment = { jail, record, resolved: { authority: { quota } }, origin: '/none', fork: 'main' };
+  const host = { now: () => new Date(0), tree: { program: given.program ?? nativeProgram('tree') } };
+  const turns = new Turns();
+  const kept = new KeptFork(
+    host as unknown as Host,
+    equipment as unknown as Equipment,
+    turns,
+    mounted as unknown as MountedFork,
+  );
+  return { kept, done, state, mounted, turns, held: fork as unknown as OpenFork };
+}
+
+describe('the fork of a kept jail', () => {
+  it('is let go of where nothing runs in it, and is nobody’s then', async () => {
+    const { kept, done, held } = stage();
+    await kept.rest(held);
+    assert.deepEqual([done, kept.mounted], [['release', 'stop following', 'leave', 'close'], undefined]);
+    assert.equal(await kept.letGo(), true);
+    assert.equal(done.length, 4, 'once');
+  });
+
+  it('is not asked for again where its overlays are down, and not let go of while a command runs', async () => {
+    const down = stage();
+    down.mounted.isDown = true;
+    assert.equal(await down.kept.letGo(), true);
+    assert.deepEqual(down.done, ['stop following', 'leave']);
+    const busy = stage();
+    busy.mounted.running.add({ text: 'make' });
+    await busy.kept.rest(busy.held);
+    assert.deepEqual([busy.done, busy.kept.mounted === undefined], [['close'], false]);
+  });
+
+  it('is free where its jail has ended, in use where something runs, and an error otherwise', async () => {
+    const { kept, state } = stage();
+    state.left = refusal('EPIPE');
+    assert.equal(await kept.release(), true);
+    state.left = refusal('EBUSY');
+    assert.equal(await kept.release(), false);
+    state.left = refusal('EIO');
+    await assert.rejects(kept.release(), { code: 'EIO' });
+  });
+
+  it('is looked at again while something that a command left runs, and then is free by itself', async () => {
+    const { kept, done, state, held, turns } = stage();
+    state.left = refusal('EBUSY');
+    await kept.rest(held);
+    assert.deepEqual(done, ['release', 'close']);
+    await sleep(backgroundLookMilliseconds + 100);
+    assert.deepEqual(done.slice(2), ['lock', 'release', 'unlock'], 'still in use');
+    state.left = undefined;
+    await sleep(backgroundLookMilliseconds + 50);
+    assert.deepEqual(done.slice(5), ['lock', 'release', 'stop following', 'leave', 'unlock']);
+    assert.equal(kept.mounted, undefined);
+    await sleep(backgroundLookMilliseconds + 50);
+    assert.equal(done.length, 10, 'nobody looks any more');
+    (await turns.take())();
+  });
+
+  it('ends with its jail where what was left in it is beyond a limit', async () => {
+    const { kept, done, state, held } = stage({ quota: { inodes: 3 } });
+    state.left = refusal('EBUSY');
+    await kept.rest(held);
+    assert.deepEqual(done, ['release', 'end', 'the fork and', 'close']);
+    await kept.unwatch();
+  });
+
+  it('gives its lock back also where what is left in it cannot be counted', async () => {
+    const { kept, done, state, held } = stage({ quota: { inodes: 300 }, program: '/nonexistent/tree' });
+    state.left = refusal('EBUSY');
+    await assert.rejects(kept.rest(held));
+    assert.equal(done.at(-1), 'close');
+    const broken = stage();
+    broken.state.left = refusal('EIO');
+    await assert.rejects(broken.kept.rest(broken.held), { code: 'EIO' });
+    assert.deepEqual(broken.done, ['release', 'close']);
+  });
+
+  it('is not followed where it is read-only, or followed already', () => {
+    const { kept, mounted } = stage();
+    const { followed } = mounted;
+    kept.follow(mounted as unknown as MountedFork);
+    assert.equal(mounted.followed, followed);
+    const other = { ...mounted, isReadOnly: true, followed: undefined };
+    kept.follow(other as unknown as MountedFork);
+    assert.equal(other.followed, undefined);
+  });
+});
