@@ -91,7 +91,13 @@ function walk(
   report: Report,
   entry?: (key: string, value: Buffer) => void,
 ): void {
-  const visit = (number: number, depth: number): void => {
+  const seen = new Set<number>();
+  const visit = (number: number): void => {
+    if (seen.has(number)) {
+      report(`page ${number} is in its tree twice`);
+      return;
+    }
+    seen.add(number);
     if (entry === undefined && reached.pages.has(number)) return;
     reached.pages.add(number);
     let page: Page;
@@ -103,21 +109,22 @@ function walk(
       report(error instanceof Error ? error.message : String(error));
       return;
     }
-    if (depth > 64) {
-      report(`page ${number} is below itself`);
-      return;
-    }
     for (const [index, key] of page.keys.entries()) {
       if (index > 0 && key <= (page.keys[index - 1] ?? '')) report(`page ${number} is not in order`);
-      if (!page.isLeaf) visit(page.children[index] ?? 0, depth + 1);
+      if (!page.isLeaf) visit(page.children[index] ?? 0);
       else {
         const value = page.values[index] ?? Buffer.alloc(0);
         if (key.startsWith('c')) reached.chunks.add(value.toString('latin1'));
-        entry?.(key, value);
+        try {
+          entry?.(key, value);
+        } catch (error) {
+          if (!(error instanceof RangeError)) throw error;
+          report(`an entry of page ${number} is too short`);
+        }
       }
     }
   };
-  visit(root, 0);
+  visit(root);
 }
 
 function checkRoot(database: ChunkDatabase, root: number, reached: Reached, report: Report): void {

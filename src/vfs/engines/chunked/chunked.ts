@@ -51,7 +51,13 @@ export async function openChunkedStore(options: ChunkedOptions): Promise<OpenedS
 export async function chunkedFileSystem({ before, ...options }: ChunkedTreeOptions): Promise<FileSystem> {
   const { store, release } = await openChunkedStore(options);
   const { file, snapshot, writable } = options;
-  if (before !== undefined && writable && snapshot === undefined) store.snapshot(before);
+  try {
+    if (before !== undefined && writable && snapshot === undefined) store.snapshot(before);
+  } catch (error) {
+    await store.close();
+    release();
+    throw error;
+  }
   const label = `chunked:${file}${snapshot === undefined ? '' : `@${snapshot}`}`;
   return new InodeFileSystem(store, {
     label,

@@ -47,6 +47,7 @@ class OverlayFileSystem implements FileSystem {
   readonly label: string;
   readonly root: Inode;
   readonly capabilities: Capabilities;
+  readonly changesOutside: boolean;
   readonly flush?: (handle: Handle) => Answer<void>;
   readonly #upper: FileSystem;
   readonly #lower: FileSystem;
@@ -60,6 +61,7 @@ class OverlayFileSystem implements FileSystem {
     this.#upper = upper;
     this.#lower = lower;
     this.label = `${upper.label} over ${lower.label}`;
+    this.changesOutside = upper.changesOutside === true || lower.changesOutside === true;
     const immediate = upper.capabilities.immediate && lower.capabilities.immediate;
     this.capabilities = { ...upper.capabilities, watch: false, sharedLocks: false, immediate };
     if (upper.flush !== undefined) {

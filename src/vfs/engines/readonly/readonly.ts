@@ -12,6 +12,7 @@ export function readOnly(inner: FileSystem): FileSystem {
     label: inner.label,
     root: inner.root,
     capabilities: { ...inner.capabilities, writable: false },
+    changesOutside: inner.changesOutside,
     lookup: (directory, name) => inner.lookup(directory, name),
     getattr: (inode) => inner.getattr(inode),
     setattr: refuse('setattr'),
