@@ -74,6 +74,26 @@ forEachUser((user) => {
     assert.deepEqual([seen.code, seen.stdout, seen.stderr], [0, 'later\n', '']);
   });
 
+  test('a fork that a cut leads back needs no lists of the edits since its last sync', async () => {
+    const { project, data, ctx } = place(stage, 'cut-later');
+    await ctx('one', 'exec', '--', 'sh', '-c', 'echo fork > b');
+    assert.equal((await ctx('one', 'checkpoint', 'save', 'good')).code, 0);
+    for (const word of ['two', 'three']) {
+      stage.shell(project, `echo ${word} > a`);
+      await ctx('one', 'exec', '--', 'sh', '-c', `echo ${word} > c`);
+    }
+    const vault = vaultIn(data);
+    // As a collection does it when no checkpoint needs them.
+    for (const name of readdirSync(join(vault, 'edits'))) rmSync(join(vault, 'edits', name));
+    const fork = join(vault, 'fork', 'main');
+    const versions = readdirSync(fork).filter((name) => name.startsWith('state-'));
+    for (const name of versions.sort().slice(-2)) truncateSync(join(fork, name));
+    const seen = await ctx('two', 'exec', '--', 'sh', '-c', 'cat a b; test ! -e c');
+    assert.deepEqual([seen.code, seen.stdout], [0, 'three\nfork\n'], seen.stderr);
+    assert.match(seen.stderr, /fork 'main' is back at its last synced state/);
+    assert.equal((await ctx('two', 'fsck')).code, 0);
+  });
+
   test('an empty list of edits hides no clash', async () => {
     const { project, data, ctx } = place(stage, 'cut-edits');
     await ctx('one', 'exec', '--', 'sh', '-c', 'echo fork > a');

@@ -61,14 +61,15 @@ function unnamedLayers(access: VaultAccess): readonly string[] {
   return readdirSync(paths.layers).filter((name) => !named.has(name) && !isOfLostFork(access, name));
 }
 
-/** Records of the trunk's steps that every fork and every checkpoint has seen. */
+/**
+ * Records of the trunk's steps that every fork and every checkpoint has seen. Should a power cut lead back to an older state of a fork, layers
+ * are compared (`recoverVault` leaves a step that is not known); to keep its records would be to keep those of all edits since the last sync.
+ */
 function dropSeenSteps(access: VaultAccess): void {
   const { paths } = access;
   const positions = forkNames(access).flatMap((name) => {
-    return forkVersions(paths.fork(name).directory).flatMap(({ value }) => [
-      value.position,
-      ...value.checkpoints.map(({ position }) => position),
-    ]);
+    const [newest] = forkVersions(paths.fork(name).directory);
+    return newest === undefined ? [] : [newest.value, ...newest.value.checkpoints].map(({ position }) => position);
   });
   const oldest = Math.min(existingVault(access).position, ...positions);
   if (!existsSync(paths.allEdits)) return;
