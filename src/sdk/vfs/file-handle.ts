@@ -2,7 +2,7 @@
 import { ErrnoError } from '../../base/errno.js';
 import { failure } from '../../vfs/failure.js';
 import { waitForLock } from '../../vfs/locks.js';
-import type { OpenedFile } from '../../vfs/tree.js';
+import type { OpenedFile, OpenFlags } from '../../vfs/tree.js';
 import { nodeError } from './node-error.js';
 import { VfsStats } from './stats.js';
 
@@ -29,12 +29,14 @@ export class VfsFileHandle {
   /** Whose its locks are: this handle's, as the kernel's locks of open files are. */
   readonly #owner: string;
   readonly #file: OpenedFile;
+  readonly #flags: OpenFlags;
   readonly #closed: () => void;
   #position = 0;
   #isOpen = true;
 
-  constructor(file: OpenedFile, closed: () => void) {
+  constructor(file: OpenedFile, flags: OpenFlags, closed: () => void) {
     this.#file = file;
+    this.#flags = flags;
     this.#closed = closed;
     this.#owner = `handle ${file.handle}`;
   }
@@ -58,7 +60,8 @@ export class VfsFileHandle {
     const part = typeof data === 'string' ? bytes : bytes.subarray(offset, offset + (length ?? bytes.length - offset));
     const from = position ?? this.#position;
     const written = await this.#ask('write', () => this.#file.filesystem.write(this.#file.handle, from, part));
-    if (typeof position !== 'number') this.#position = from + written;
+    if (typeof position !== 'number')
+      this.#position = this.#flags.append === true ? await this.#size() : from + written;
     return { bytesWritten: written, buffer: data };
   }
 
@@ -92,8 +95,16 @@ export class VfsFileHandle {
     return new VfsStats(await this.#ask('fstat', () => this.#file.filesystem.getattr(this.#file.inode)));
   }
 
+  /** EINVAL where it was not opened to be written, as the kernel has it: a size is asked of the inode, which knows nothing of this handle. */
   async truncate(size = 0): Promise<void> {
-    await this.#ask('ftruncate', () => this.#file.filesystem.setattr(this.#file.inode, { size }));
+    await this.#ask('ftruncate', () => {
+      if (!this.#flags.write) throw failure('EINVAL', 'ftruncate', undefined, 'it is not open for writing');
+      return this.#file.filesystem.setattr(this.#file.inode, { size });
+    });
+  }
+
+  async #size(): Promise<number> {
+    return (await this.#ask('fstat', () => this.#file.filesystem.getattr(this.#file.inode))).size;
   }
 
   async sync(): Promise<void> {

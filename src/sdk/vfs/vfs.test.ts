@@ -3,8 +3,11 @@ import { mkdtempSync, promises, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import fc from 'fast-check';
+import { seeded } from '../../../test/property/seeded.js';
 import { nativeProgram } from '../../base/native-program.js';
 import { makeVfs } from './create.js';
+import type { VfsFileHandle } from './file-handle.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'ctx-vfs-'));
 after(() => rmSync(directory, { recursive: true, force: true }));
@@ -40,7 +43,11 @@ describe('flags for opening', () => {
           if (isThere) await files.writeFile(path, 'before');
           const opened: (string | undefined)[] = [];
           const file = await files.open(path, flags);
-          for (const use of [() => file.write(Buffer.from('xy')), () => file.read(Buffer.alloc(9), 0, 9, 0)]) {
+          for (const use of [
+            () => file.write(Buffer.from('xy')),
+            () => file.read(Buffer.alloc(9), 0, 9, 0),
+            () => file.truncate(1),
+          ]) {
             opened.push(
               await use().then(
                 () => 'done',
@@ -62,6 +69,92 @@ describe('flags for opening', () => {
       const [ours] = await bothWays((files, place) => files.open(`${place}/file`, flags));
       assert.equal(ours, 'EINVAL', flags);
     }
+  });
+});
+
+type Act = readonly [name: string, ...values: readonly unknown[]];
+
+/** What each answers, and what the file is after all of them. */
+async function acted(files: Files, place: string, flags: string, acts: readonly Act[]): Promise<unknown> {
+  const path = `${place}/file`;
+  await files.writeFile(path, 'abcdefghij');
+  const file = await files.open(path, flags);
+  const answers: unknown[] = [];
+  for (const [name, first, second, third] of acts) {
+    const answer = async (): Promise<unknown> => {
+      const buffer = Buffer.alloc(6, '-');
+      if (name === 'read') {
+        const { bytesRead } = await file.read(buffer, Number(first), Number(second), third as number | null);
+        return [bytesRead, buffer.toString()];
+      }
+      if (name === 'write') {
+        return (await file.write(Buffer.from('0123'), Number(first), Number(second), third as number | null))
+          .bytesWritten;
+      }
+      if (name === 'text') return (await file.write('zz')).bytesWritten;
+      if (name === 'truncate') return file.truncate(Number(first));
+      if (name === 'size') return (await file.stat()).size;
+      if (name === 'readFile') return file.readFile('latin1');
+      return name === 'writeFile' ? file.writeFile('WRITE') : file.appendFile('APPEND');
+    };
+    answers.push(await answer().catch((error: { code?: string }) => error.code));
+  }
+  await file.close();
+  answers.push(await file.read(Buffer.alloc(1), 0, 1, 0).catch((error: { code?: string }) => error.code));
+  return [answers, await files.readFile(path, 'latin1')];
+}
+
+describe('an open file', () => {
+  const place = fc.option(fc.nat(12));
+  const act: fc.Arbitrary<Act> = fc.oneof(
+    fc.tuple(fc.constant('read'), fc.nat(3), fc.integer({ min: 1, max: 3 }), place),
+    fc.tuple(fc.constant('write'), fc.nat(2), fc.integer({ min: 1, max: 2 }), place),
+    fc.tuple(fc.constant('truncate'), fc.nat(14)),
+    fc.constantFrom<Act>(['text'], ['size'], ['readFile'], ['writeFile'], ['appendFile']),
+  );
+
+  it('does what one of Node does, whatever is done to it and however it was opened', async () => {
+    const flags = fc.constantFrom('r', 'r+', 'w', 'w+', 'a', 'a+');
+    await fc.assert(
+      fc.asyncProperty(flags, fc.array(act, { maxLength: 8 }), async (word, acts) => {
+        const [ours, nodes] = await bothWays((files, at) => acted(files, at, word, acts));
+        assert.deepEqual(ours, nodes);
+      }),
+      seeded(150),
+    );
+  });
+
+  it('of a guest does nothing that the guest was not granted, by the file either', async () => {
+    const uses = {
+      read: (file: VfsFileHandle) => file.read({ position: 0 }),
+      readFile: (file: VfsFileHandle) => file.readFile(),
+      write: (file: VfsFileHandle) => file.write('x'),
+      writeFile: (file: VfsFileHandle) => file.writeFile('x'),
+      appendFile: (file: VfsFileHandle) => file.appendFile('x'),
+      truncate: (file: VfsFileHandle) => file.truncate(),
+    };
+    const vfs = await makeVfs({}, nativeProgram('flock.node'));
+    for (const granted of [['fs.read'], ['fs.write'], ['fs.read', 'fs.write']]) {
+      const guest = vfs.restricted(Object.fromEntries(granted.map((scope) => [scope, ['/']])));
+      for (const flags of ['r', 'r+', 'w', 'w+', 'a', 'a+']) {
+        for (const [name, use] of Object.entries(uses)) {
+          await vfs.writeFile('/file', 'before');
+          const file = await guest.open('/file', flags).catch(() => undefined);
+          const done = await (file === undefined ? Promise.reject() : use(file)).then(
+            () => true,
+            () => false,
+          );
+          await file?.close();
+          const [reads, writes] = [name.startsWith('read'), flags !== 'r'];
+          const opens =
+            (!/^r|\+/.test(flags) || granted.includes('fs.read')) && (!writes || granted.includes('fs.write'));
+          const may = opens && (reads ? /^r|\+/.test(flags) : writes);
+          assert.equal(done, may, `${granted}, ${flags}, ${name}`);
+          if (!granted.includes('fs.write')) assert.equal(await vfs.readFile('/file', 'utf8'), 'before');
+        }
+      }
+    }
+    await vfs.close();
   });
 });
 

@@ -75,10 +75,9 @@ export class Vfs {
   }
 
   async open(path: VfsPath, flags: string | number = 'r', mode?: number): Promise<VfsFileHandle> {
-    const file = await this.#ask('open', path, (name) =>
-      this.#tree.open(name, openFlags(flags), creation(mode, 0o666)),
-    );
-    const handle: VfsFileHandle = new VfsFileHandle(file, () => this.#open.delete(handle));
+    const asked = await this.#ask('open', path, () => openFlags(flags));
+    const file = await this.#ask('open', path, (name) => this.#tree.open(name, asked, creation(mode, 0o666)));
+    const handle: VfsFileHandle = new VfsFileHandle(file, asked, () => this.#open.delete(handle));
     this.#open.add(handle);
     return handle;
   }
