@@ -127,13 +127,16 @@ export class ClientConnection {
     command.done.finally(() => clearTimeout(timer)).catch(() => undefined);
   }
 
-  /** As at a terminal of ctx's own: asked, told, killed. */
+  /** As at a terminal of ctx's own: asked, told, killed; and after a grace where the terminal is gone. */
   #interrupt(name: NodeJS.Signals | undefined): void {
     if (name === undefined) return;
+    // They mean what the command takes them for, each time.
+    if (name === 'SIGUSR1' || name === 'SIGUSR2') return void this.#command?.signal(name);
     this.#interrupts += 1;
     if (this.#command === undefined) this.#beforeCommand.abort();
     else if (this.#interrupts <= 1) this.#command.signal(name);
     else this.#command.signal(this.#interrupts === 2 ? 'SIGTERM' : 'SIGKILL');
+    if (name === 'SIGHUP') setTimeout(() => this.#command?.kill(), terminationGraceMilliseconds).unref();
   }
 
   /** Resolves when there is room for more. */
