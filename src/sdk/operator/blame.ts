@@ -29,7 +29,8 @@ function changedSince(path: string, { applied, state }: Blame): boolean {
   return statSync(path).mtimeMs > Date.parse(applied.body.ts) + 1;
 }
 
-export function blameFile(host: Host, file: string): Blamed {
+/** From the chains that may be read. */
+export function blameFile(host: Host, file: string, mayRead: (chain: string) => boolean): Blamed {
   const operation = 'ctx blame';
   const asked = resolve(currentDirectory(), file);
   const near = nearest(asked);
@@ -44,7 +45,7 @@ export function blameFile(host: Host, file: string): Blamed {
     });
   }
   const relative = path.slice(origin.length + 1);
-  const found = blame(find(directoryReader(host.audit.record), {}), origin, relative);
+  const found = blame(find(directoryReader(host.audit.record), {}, mayRead), origin, relative);
   if (found === undefined) {
     throw new ErrnoError('ENOENT', {
       operation,

@@ -67,6 +67,17 @@ export class AuditRecord {
       chain === agentChain(name) || (chain.startsWith('agent/') && grants(chain.slice('agent/'.length)));
   }
 
+  /** Keys, seals and copies of all chains are the operator's. */
+  #refuseAgents(what: string): void {
+    const { as: name } = this.#options;
+    if (name === undefined) return;
+    throw new ErrnoError('EACCES', {
+      operation: `ctx audit ${what}`,
+      reason: `this is the operator's alone, and the record was opened as agent ${name}`,
+      remedy: 'open the record without an agent',
+    });
+  }
+
   #refuseReading(chain: string): never {
     throw new ErrnoError('EACCES', {
       operation: 'ctx audit',
@@ -118,9 +129,9 @@ export class AuditRecord {
     throw new ErrnoError('ENOENT', { operation, path: place, reason: 'there is no such record', remedy });
   }
 
-  /** The command that changed a file last. ENOENT where none did. */
+  /** The command that changed a file last, of those whose records may be read. ENOENT where none did. */
   async blame(file: string): Promise<Blamed> {
-    return (await import('./blame.js')).blameFile(this.#host, file);
+    return (await import('./blame.js')).blameFile(this.#host, file, await this.#rights());
   }
 
   /** Does it hold, and what does that mean. `key`: the root key to trust, instead of the one that was seen first. */
@@ -130,6 +141,7 @@ export class AuditRecord {
 
   /** Signs what is not signed yet, and anchors it. */
   async seal(): Promise<Sealed> {
+    this.#refuseAgents('seal');
     return (await proof()).sealRecord(this.#host);
   }
 
@@ -138,15 +150,18 @@ export class AuditRecord {
   }
 
   async rotateKey(): Promise<void> {
+    this.#refuseAgents('keys');
     (await proof()).rotateKey(this.#host);
   }
 
   async revokeKey(id: string): Promise<void> {
+    this.#refuseAgents('keys');
     (await proof()).revokeKey(this.#host, id);
   }
 
   /** Sealed, and copied to a directory that is made for it, with what a verifier elsewhere needs. */
   async exportTo(directory: string): Promise<Exported> {
+    this.#refuseAgents('export');
     return (await proof()).exportRecord(this.#host, directory);
   }
 }
