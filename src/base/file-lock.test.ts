@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -10,6 +10,7 @@ import { library, recordPlace } from '../audit/record-fixture.js';
 import { loadFileLock, loadFlock } from './file-lock.js';
 
 const busy = constants.errno.EAGAIN;
+const noStrace = spawnSync('strace', ['-V']).status === 0 ? false : 'strace is not installed';
 
 /** Has the lock nearly always: for milliseconds, and again at once. Each of its turns is one byte in the file. */
 const greedy = (path: string) => `
@@ -154,6 +155,35 @@ describe('the lock on a file', () => {
         closeSync(reader);
       }
     }));
+
+  it('is waited for no longer than it may last also where there is no timer', { skip: noStrace }, () =>
+    openedTimes(1, ([holder = -1], path) => {
+      const flock = loadFlock(library, 'test');
+      assert.equal(flock.lock(holder, 0), 0);
+      const program = `
+        const { openSync } = require('node:fs');
+        const flock = { exports: {} };
+        process.dlopen(flock, ${JSON.stringify(library)});
+        const descriptor = openSync(${JSON.stringify(path)}, 'a');
+        const begin = performance.now();
+        console.log(JSON.stringify([flock.exports.lock(descriptor, 60), performance.now() - begin >= 59]));`;
+      const traced = [
+        '-f',
+        '-qq',
+        '-o',
+        '/dev/null',
+        '-e',
+        'trace=timer_create',
+        '-e',
+        'inject=timer_create:error=EAGAIN',
+      ];
+      const { stdout } = spawnSync('strace', [...traced, process.execPath, '-e', program], {
+        encoding: 'utf8',
+        timeout: 60_000,
+      });
+      assert.equal(stdout, `[${busy},true]\n`);
+    }),
+  );
 
   it('leaves the turnstile, and the signals of this process as they were, had or not', () =>
     openedTimes(3, ([holder = -1, other = -1, third = -1]) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Asked } from '../../sdk/operator/approvals.js';
-import { askedLines } from './ask-approval.js';
+import { answerOf, askedLines, questionFor, waitingText } from './ask-approval.js';
 
 const asked: Asked = {
   version: 2,
@@ -55,5 +55,67 @@ describe('the paths of a question', () => {
 
   it('are counted where not all are shown, with how to see them', () => {
     assert.deepEqual(pathLines(['put a', 'put b', 'put c'], 2).slice(2), ['    and 1 more: ctx approvals show abc']);
+  });
+});
+
+describe('what is typed', () => {
+  const no = { granted: false, scope: 'once', network: [] };
+  const variants = [true, false].flatMap((networked) =>
+    [true, false].flatMap((connected) =>
+      [true, false].flatMap((onceOnly) =>
+        [[], ['npm', 'test']].map((words) => ({
+          ...asked,
+          categories: networked ? (['mutating', 'networked'] as const) : (['mutating'] as const),
+          connected,
+          onceOnly,
+          words,
+        })),
+      ),
+    ),
+  );
+
+  it('grants exactly what the question offers, and every other word is a no', () => {
+    for (const variant of variants) {
+      const { categories, connected, onceOnly, words } = variant;
+      const network = (categories as readonly string[]).includes('networked') && !connected;
+      const offered = {
+        y: { granted: true, scope: 'once', network: [] },
+        ...(network ? { w: { granted: true, scope: 'once', network: ['any'] } } : {}),
+        ...(onceOnly ? {} : { s: { granted: true, scope: 'session', network: [] } }),
+        ...(onceOnly || words.length === 0 ? {} : { a: { granted: true, scope: 'rule', network: [] } }),
+      } as Readonly<Record<string, object>>;
+      const shown = [...questionFor(variant).matchAll(/\[(\w)\]/g)].map(([, letter = '']) => letter);
+      assert.deepEqual(shown, [...Object.keys(offered), 'N']);
+      for (const word of ['y', 'w', 's', 'a']) {
+        for (const line of [word, word.toUpperCase(), ` ${word}\t`, `${word}\r\n`]) {
+          assert.deepEqual(answerOf(line, variant), offered[word] ?? no, JSON.stringify([line, variant]));
+        }
+      }
+    }
+  });
+
+  it('is a no where it is nothing clear, also a name that every object has', () => {
+    for (const line of [
+      '',
+      '\n',
+      ' ',
+      'n',
+      'no',
+      'yes',
+      'yy',
+      'y y',
+      '\u0443',
+      'constructor',
+      '__proto__',
+      'valueOf',
+      'toString',
+    ]) {
+      for (const variant of variants) assert.deepEqual(answerOf(line, variant), no, JSON.stringify(line));
+    }
+  });
+
+  it('can be said elsewhere, until a time that the question names', () => {
+    const text = waitingText({ ...asked, expiresAt: Date.UTC(2026, 0, 2, 3, 4, 5) }, (_colour, shown) => shown);
+    assert.match(text, /ctx approvals grant abc, or deny; denied at 03:04:05 UTC\n$/);
   });
 });

@@ -62,7 +62,8 @@ const no: Spoken = { granted: false, scope: 'once', network: [] };
 
 /** Anything that is not a clear yes is a no. */
 function spokenAnswer(line: string): Spoken {
-  return answers[line.trim().toLowerCase()] ?? no;
+  const word = line.trim().toLowerCase();
+  return (Object.hasOwn(answers, word) ? answers[word] : undefined) ?? no;
 }
 
 /**

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { edited } from './edit.js';
+
+test('a text is replaced where it is there once, or everywhere where that is asked for', () => {
+  for (const [text, before, after, all, expected, count] of [
+    ['abc', 'b', 'x', false, 'axc', 1],
+    ['abc', 'abc', '', false, '', 1],
+    ['a.c', '.', '$&', false, 'a$&c', 1],
+    ['aXbXc', 'X', 'Y', true, 'aYbYc', 2],
+    ['aaaa', 'aa', 'b', true, 'bb', 2],
+    ['a\r\nb', '\n', '', false, 'a\rb', 1],
+  ] as const) {
+    assert.deepEqual(edited('f', text, { before, after, all }), { text: expected, count });
+  }
+});
+
+test('nothing, what is not there, and what is there twice are refused', () => {
+  for (const [text, before, all] of [
+    ['abc', '', false],
+    ['abc', '', true],
+    ['', '', true],
+    ['abc', 'x', false],
+    ['abc', 'x', true],
+    ['abc', 'B', false],
+    ['aXbX', 'X', false],
+    ['aXbX', 'X', undefined],
+  ] as const) {
+    assert.throws(() => edited('f', text, { before, after: 'y', all }), { code: 'EINVAL', path: 'f' });
+  }
+});
