@@ -34,9 +34,9 @@ async function done(files: Files, place: string, [name, ...values]: Act): Promis
       // Through a link that leads nowhere, Node has another code than the kernel.
       return cut(
         place,
-        await files.mkdir(at(0), options).catch((error: { code?: string }) => {
+        (await files.mkdir(at(0), options).catch((error: { code?: string }) => {
           throw 'recursive' in options && options.recursive === true ? { code: 'refused' } : error;
-        }),
+        })) ?? undefined,
       );
     case 'rm':
       return files.rm(at(0), options);
