@@ -24,24 +24,30 @@ export interface AskedJail {
   readonly resolved: ResolvedAuthority;
 }
 
+/** The command with what the kept jail was started with: it adds to that, and takes nothing of it back. Pure. */
+export function requestFor(kept: KeptJailRequest, command: KeptCommand): ExecRequest {
+  const { environment: _environment, conversation, ...rest } = command;
+  return {
+    ...kept,
+    ...rest,
+    wait: false,
+    readonly: kept.readonly === true || command.readonly === true,
+    environmentAdditions: [...kept.environmentAdditions, ...command.environmentAdditions],
+    input: command.input ?? (conversation?.input === 'pipe' ? 'unknown' : 'nothing'),
+    streams: 'capture',
+  };
+}
+
 /** Outside of the kept jail's turns: no other command waits for a person's answer. */
 export async function decideCommand(kept: AskedJail, command: KeptCommand): Promise<DecidedCommand> {
-  const { environment, conversation, ...rest } = command;
+  const { environment } = command;
   const { origin, resolved: first } = kept;
   const host: Host = {
     ...kept.host,
     ...(environment === undefined ? {} : { environment: withCertificatesOf(environment, kept.host.environment) }),
     requester: kept.host.requester ?? `kept jail ${kept.id}`,
   };
-  const request: ExecRequest = {
-    ...kept.request,
-    ...rest,
-    wait: false,
-    readonly: kept.request.readonly === true || command.readonly === true,
-    environmentAdditions: [...kept.request.environmentAdditions, ...command.environmentAdditions],
-    input: command.input ?? (conversation?.input === 'pipe' ? 'unknown' : 'nothing'),
-    streams: 'capture',
-  };
+  const request = requestFor(kept.request, command);
   refuseNoCommand(request, 'exec');
   if (request.signal?.aborted === true) {
     throw new ErrnoError('ECANCELED', { operation: 'exec', reason: 'interrupted before the command started' });

@@ -8,9 +8,16 @@ import { ErrnoError } from '../base/errno.js';
 import { backgroundLookMilliseconds } from '../base/limits/commands.js';
 import { nativeProgram } from '../base/native-program.js';
 import { Turns } from '../base/turns.js';
-import type { Host } from '../proxy/host.js';
-import type { OpenFork } from '../vault/vault.js';
+import { type Host, placeOf } from '../proxy/host.js';
+import type { ExecRequest } from '../proxy/run/exec-request.js';
+import { saveCheckpoint } from '../vault/forks/checkpoint.js';
+import { readNewest } from '../vault/store/state-file.js';
+import { openStore } from '../vault/store/store.js';
+import { freshPlace, tree } from '../vault/tree/tree-fixture.js';
+import { closeFork, type OpenFork, openFork } from '../vault/vault.js';
+import { requestFor } from './decided-command.js';
 import type { Equipment, MountedFork } from './equipment.js';
+import type { KeptCommand, KeptJailRequest } from './jail-request.js';
 import { KeptFork } from './kept-fork.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'ctx-kept-fork-'));
@@ -128,5 +135,65 @@ describe('the fork of a kept jail', () => {
     const other = { ...mounted, isReadOnly: true, followed: undefined };
     kept.follow(other as unknown as MountedFork);
     assert.equal(other.followed, undefined);
+  });
+});
+
+describe('what the commands of a kept jail wrote', () => {
+  const { at, write } = freshPlace();
+
+  it('is on the disk when the jail has ended', async () => {
+    write('project/file', 'text');
+    const store = openStore(at('store'));
+    const host = { store, tree, uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0, home: '/nonexistent' };
+    const origin = at('project');
+    const { owner } = placeOf(host as unknown as Host, origin);
+    const asked = { store, tree, origin, owner, wait: true, purpose: 'test' };
+    const opened = await openFork(asked);
+    const { fork } = saveCheckpoint(opened, { automatic: true, reason: 'a command' });
+    const isSynced = () => readNewest(fork.place.directory)?.boot === undefined;
+    assert.equal(isSynced(), false);
+    const kept = () =>
+      new KeptFork(host as unknown as Host, { origin, fork: 'main' } as Equipment, new Turns(), undefined as never);
+    await kept().end();
+    assert.equal(isSynced(), false, 'somebody else uses it: left for later');
+    closeFork(fork);
+    await kept().end();
+    assert.equal(isSynced(), true);
+    rmSync(origin, { recursive: true });
+    await kept().end();
+  });
+});
+
+describe('a command of a kept jail', () => {
+  const kept = { cwd: '/a', environmentAdditions: ['A=1'], fork: 'main' } as unknown as KeptJailRequest;
+  const command = { argv: ['true'], cwd: '/b', environmentAdditions: ['B=2'] } as unknown as KeptCommand;
+
+  it('adds to what the jail was started with, and takes none of its limits away', () => {
+    const { cwd, argv, environmentAdditions, fork, readonly, wait, streams } = requestFor(
+      kept,
+      command,
+    ) as ExecRequest & {
+      fork: string;
+    };
+    assert.deepEqual([cwd, argv, environmentAdditions, fork], ['/b', ['true'], ['A=1', 'B=2'], 'main']);
+    assert.deepEqual([readonly, wait, streams], [false, false, 'capture']);
+    for (const [ofJail, ofCommand, expected] of [
+      [true, undefined, true],
+      [true, false, true],
+      [undefined, true, true],
+      [false, false, false],
+    ] as const) {
+      const asked = { ...kept, readonly: ofJail } as unknown as KeptJailRequest;
+      assert.equal(requestFor(asked, { ...command, readonly: ofCommand } as KeptCommand).readonly, expected);
+    }
+  });
+
+  it('has as its input what it was given, something unknown where it reads a pipe, and nothing otherwise', () => {
+    const input = (given: object) => requestFor(kept, { ...command, ...given } as KeptCommand).input;
+    const speaks = (how: string) => ({ conversation: { input: how, onOutput: () => undefined } });
+    assert.deepEqual(
+      [input({}), input(speaks('nothing')), input(speaks('pipe')), input({ ...speaks('pipe'), input: 'nothing' })],
+      ['nothing', 'nothing', 'unknown', 'nothing'],
+    );
   });
 });

@@ -107,6 +107,11 @@ export class KeptJail {
     return this.#equipment.fork;
   }
 
+  /** Of commands that run now. */
+  get isReadOnly(): boolean {
+    return this.#fork.mounted?.isReadOnly === true;
+  }
+
   /** The process of this jail alone, outside: it ends with the jail, and the jail with it. */
   get pid(): number | undefined {
     return this.#equipment.jail.pid;

@@ -13,6 +13,8 @@ import type { KeptCommand, KeptJailRequest } from './jail-request.js';
 /** The kept jail, once it is made. */
 export interface BesideJail {
   readonly fork: string;
+  /** Whether those who are in it now may not write: neither may what they call. */
+  readonly isReadOnly: boolean;
   /** Whatever runs already: its caller is one of those, and waits for it. */
   beside(command: KeptCommand): Promise<Envelope>;
 }
@@ -35,12 +37,13 @@ export function keptRuns(
           reason: 'the jail is still starting',
           remedy: 'try again',
         });
-      const { argv, shell, cwd, timeoutMilliseconds, onOutput, onStarted, signal } = besideRequest(
+      const { argv, shell, cwd, timeoutMilliseconds, onOutput, onStarted, signal, ...given } = besideRequest(
         whole(),
         command,
         startsIn,
       );
-      const asked = { argv, shell, cwd, timeoutMilliseconds, onOutput, onStarted, signal } as const;
+      const readonly = given.readonly === true || made.isReadOnly;
+      const asked = { argv, shell, cwd, timeoutMilliseconds, onOutput, onStarted, signal, readonly } as const;
       return endOf(await made.beside({ ...asked, environmentAdditions: [], input: 'nothing', onApproval: undefined }));
     },
   };

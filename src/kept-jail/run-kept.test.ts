@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { capturedOutputBytes } from '../base/limits/commands.js';
 import { nativeProgram } from '../base/native-program.js';
 import type { RunningCommand, ServedCommand } from '../jail/asked-commands.js';
@@ -104,6 +105,17 @@ describe('a command of a kept jail', () => {
       if (stdout?.file !== undefined) assert.equal(readFileSync(stdout.file.path).length, bytes);
       assert.deepEqual([stderr?.text, outcome.exitCode, timedOut], ['said', 0, false]);
     }
+  });
+
+  it('takes as long as it takes, and not as long as we look at the fork', async () => {
+    const slow = join(directory, 'slow-tree');
+    writeFileSync(slow, `#!/bin/sh\nsleep 0.3\nexec '${treeProgram}' "$@"\n`, { mode: 0o755 });
+    const { run } = stage(() => sleep(20), {
+      authority: { quota: { inodes: 1000 } } as unknown as KeptRunRequest['authority'],
+      treeProgram: slow,
+    });
+    const { durationMilliseconds } = await run();
+    assert.ok(durationMilliseconds >= 19 && durationMilliseconds < 290, `${durationMilliseconds}`);
   });
 
   it('speaks to its caller alone where it has one', async () => {

@@ -62,7 +62,7 @@ export async function runKept(request: KeptRunRequest): Promise<JailRun> {
   const group = request.group?.since();
   const connectionsBefore = network?.connections() ?? [];
   const endAttribution = network?.attribute(request.onConnection);
-  let start = process.hrtime.bigint();
+  let durationMilliseconds = 0;
   let command: RunningCommand | undefined;
   let watch: LimitWatch | undefined;
   let ended: [Outcome, boolean];
@@ -77,8 +77,8 @@ export async function runKept(request: KeptRunRequest): Promise<JailRun> {
       temporary: temporaryOf(view),
       end: () => command?.kill(),
     });
-    // The look at what the fork holds is our time, not the command's.
-    start = process.hrtime.bigint();
+    // What looking at the fork takes, before and after, is our time and not the command's.
+    const start = process.hrtime.bigint();
     command = jail.start({
       plan: commandPlan(view.jail),
       input: conversation?.input ?? 'nothing',
@@ -92,6 +92,7 @@ export async function runKept(request: KeptRunRequest): Promise<JailRun> {
     });
     request.onStarted?.(command);
     ended = await withTimeout(command, request.timeoutMilliseconds, events);
+    durationMilliseconds = Number(process.hrtime.bigint() - start) / 1e6;
   } finally {
     // Also where the fork was full before: what is connected to later is not this command's.
     endAttribution?.();
@@ -103,7 +104,7 @@ export async function runKept(request: KeptRunRequest): Promise<JailRun> {
   return {
     outcome,
     timedOut,
-    durationMilliseconds: Number(process.hrtime.bigint() - start) / 1e6,
+    durationMilliseconds,
     stdout: conversation === undefined ? captured.stdout.finish() : null,
     stderr: conversation === undefined ? captured.stderr.finish() : null,
     connections: addedTo(connectionsBefore, network?.connections() ?? []),
