@@ -150,6 +150,39 @@ describe('a request of the kernel', () => {
   });
 });
 
+describe('the first answer to the kernel', () => {
+  /** Bits of `FUSE_INIT` by their numbers in `linux/fuse.h`. */
+  const flags = (options: Parameters<typeof mounted>[1], offered: number, changed = {}) => {
+    const { flush: _flush, ...others } = answers;
+    const { ask } = mounted(notingFileSystem(others, changed).filesystem, options);
+    const { body } = ask(opcodes.init, [7, 40, 0, offered]) as Reply;
+    const said = [0, 4, 8, 20, 24].map((at) => body.readUInt32LE(at));
+    assert.deepEqual([body.length, ...said], [64, 7, 38, 1 << 20, 1 << 20, 1]);
+    assert.equal(body.readUInt16LE(28), 256, 'pages of a request');
+    return body.readUInt32LE(12);
+  };
+
+  it('takes of what is offered what the tree can do, and nothing that was not offered', () => {
+    const all = 0xffff_ffff;
+    const always = (1 << 0) | (1 << 5) | (1 << 18) | (1 << 22);
+    const [truncates, locks, invalidates, listsPlus] = [1 << 3, (1 << 1) | (1 << 10), 1 << 12, (1 << 13) | (1 << 14)];
+    assert.equal(flags({ shared: true }, all), always | truncates | invalidates);
+    assert.equal(flags({ shared: false }, all), always | listsPlus);
+    assert.equal(
+      flags({ shared: true, kept: { names: 1, attributes: 1 } }, all),
+      always | truncates | invalidates | listsPlus,
+    );
+    assert.equal(flags({ shared: true }, all, { sharedLocks: true }), always | truncates | invalidates | locks);
+    assert.equal(flags({ shared: false, locks: true }, all), always | truncates | locks | listsPlus);
+    assert.equal(flags({ shared: true, locks: false }, all, { sharedLocks: true }), always | truncates | invalidates);
+    for (let bit = 0; bit < 32; bit += 1) {
+      const one = (1 << bit) >>> 0;
+      assert.ok((flags({ shared: false, locks: true }, one) & ~one) === 0);
+    }
+    assert.equal(flags({ shared: true }, 0), 0);
+  });
+});
+
 describe('the answer to a lookup', () => {
   it('says for how long the kernel may keep it', () => {
     const kept = (options: Parameters<typeof mounted>[1], lasting?: string) => {

@@ -60,6 +60,7 @@ async function replies(kernel: number, count: number) {
 }
 
 function loop(dispatch: () => Promise<LoopDispatch>, receives = true) {
+  const looks: number[] = [];
   const [kernel, descriptor] = pair();
   const [jail, channel] = pair();
   const watched = new Set<number>();
@@ -67,6 +68,10 @@ function loop(dispatch: () => Promise<LoopDispatch>, receives = true) {
     library: {
       ...library,
       receive: () => (receives ? descriptor : -constants.errno.EBADF),
+      wait: (of, milliseconds) => {
+        looks.push(milliseconds);
+        return library.wait(of, milliseconds);
+      },
       watch: (of, readable) => {
         const stop = library.watch(of, readable);
         if (typeof stop === 'number') return stop;
@@ -84,7 +89,7 @@ function loop(dispatch: () => Promise<LoopDispatch>, receives = true) {
     server.end();
     for (const each of receives ? [kernel, jail] : [kernel, jail, descriptor]) closeSync(each);
   };
-  return { kernel, descriptor, jail, channel, server, watched, close };
+  return { kernel, descriptor, jail, channel, server, watched, looks, close };
 }
 
 const start = (jail: number) => writeSync(jail, 'x');
@@ -112,7 +117,7 @@ describe('a tree that is served on the event loop', () => {
   it('is made for the first request that looks into it, and answers each', async () => {
     const { asked, dispatch } = echo();
     let made = 0;
-    const { kernel, jail, channel, watched, descriptor, close } = loop(async () => {
+    const { kernel, jail, channel, watched, looks, descriptor, close } = loop(async () => {
       made += 1;
       await sleep(5);
       return dispatch;
@@ -131,6 +136,8 @@ describe('a tree that is served on the event loop', () => {
     const found = await replies(kernel, 4);
     assert.deepEqual(found.map(({ unique }) => unique).sort(), [100n, 2n, 3n, 4n]);
     assert.deepEqual([asked, made], [numbers, 1]);
+    // Before each that it reads by itself: it must not wait in a read. The first one pauses it until the tree is made.
+    assert.deepEqual(looks, [0, 0, 0, 0, 0]);
     close();
     assert.equal(isOpen(descriptor), false);
   });

@@ -65,6 +65,15 @@ describe('an object', () => {
     assert.equal(findObject({ root: roots.root, uid: 1000 }, 'agent', 'machine'), undefined);
     for (const tier of ['system', 'user'] as const)
       assert.throws(() => makeObject(roots, tier, 'agent', 'both', new Map()), refused('EEXIST'));
+    /** Somebody else is quicker. */
+    const racing = new Map(agentTexts('raced', {}, maker));
+    racing[Symbol.iterator] = () => {
+      mkdirSync(join(roots.root, 'agent/raced.d/theirs'), { recursive: true });
+      return new Map([['owner', '1\n']])[Symbol.iterator]();
+    };
+    assert.throws(() => makeObject(roots, 'system', 'agent', 'raced', racing), refused('EEXIST'));
+    assert.deepEqual(readdirSync(join(roots.root, 'agent')).sort(), ['own.d', 'raced.d']);
+    assert.deepEqual(readdirSync(join(roots.root, 'agent/raced.d')), ['theirs']);
     const outer = listObjects(roots, 'tool');
     assert.deepEqual(outer, [], 'there is no directory of tools');
   });
