@@ -11,17 +11,18 @@ import { inCheckout } from '../setup/checkout.mjs';
 import { filesBelow } from '../setup/files.mjs';
 import { changed, changesOf } from './changes.mjs';
 
+/** Not tests, nor what only tests use. */
+const isProduct = (path) => path.endsWith('.ts') && !/(?:\.test|-fixture)\.ts$/.test(path);
+
 /** Without end, as long as the folder has faults that were not drawn yet. */
 export function* drawnRows(folder, tests, seed) {
   let draws = 0;
   const choose = (list) =>
     list[createHash('sha256').update(`${seed} ${draws++}`).digest().readUInt32LE(0) % list.length];
-  const left = filesBelow(inCheckout(folder), (path) => path.endsWith('.ts') && !path.endsWith('.test.ts')).flatMap(
-    (path) => {
-      const source = readFileSync(inCheckout(folder, path), 'utf8');
-      return changesOf(source, choose).map((change) => ({ file: `${folder}/${path}`, source, change }));
-    },
-  );
+  const left = filesBelow(inCheckout(folder), isProduct).flatMap((path) => {
+    const source = readFileSync(inCheckout(folder, path), 'utf8');
+    return changesOf(source, choose).map((change) => ({ file: `${folder}/${path}`, source, change }));
+  });
   while (left.length > 0) {
     const { file } = choose(left);
     const inFile = left.filter((each) => each.file === file);

@@ -5,6 +5,7 @@ import { chosenEighth } from './chosen-eighth.mjs';
 import { chosenFifth } from './chosen-fifth.mjs';
 import { chosenFourth } from './chosen-fourth.mjs';
 import { chosenLater } from './chosen-later.mjs';
+import { chosenNinth } from './chosen-ninth.mjs';
 import { chosenSeventh } from './chosen-seventh.mjs';
 import { chosenSixth } from './chosen-sixth.mjs';
 import { table } from './table.mjs';
@@ -18,4 +19,5 @@ export const tables = [
   ...chosenSixth,
   ...chosenSeventh,
   ...chosenEighth,
+  ...chosenNinth,
 ];
