@@ -75,6 +75,8 @@ describe('what an agent sees', () => {
       [tools(), viewer().authority.toolPath, viewer().models, viewer().now],
       ['ad', ['/ctx/tool'], ['x/one'], 5],
     );
+    write('top', { supervised: granted('tool:e execute') });
+    assert.equal(tools(), 'ad', 'what was granted to a parent is not granted to those that it made');
     write('low', { supervised: granted('tool:e execute') });
     assert.equal(tools(), 'ade');
     write('low', { supervised: granted('tool:b execute') });
