@@ -8,6 +8,7 @@ import { chosenLater } from './chosen-later.mjs';
 import { chosenNinth } from './chosen-ninth.mjs';
 import { chosenSeventh } from './chosen-seventh.mjs';
 import { chosenSixth } from './chosen-sixth.mjs';
+import { chosenTenth } from './chosen-tenth.mjs';
 import { table } from './table.mjs';
 
 export const tables = [
@@ -20,4 +21,5 @@ export const tables = [
   ...chosenSeventh,
   ...chosenEighth,
   ...chosenNinth,
+  ...chosenTenth,
 ];

@@ -179,7 +179,7 @@ describe('the lock on a file', () => {
       ];
       const { stdout } = spawnSync('strace', [...traced, process.execPath, '-e', program], {
         encoding: 'utf8',
-        timeout: 60_000,
+        timeout: 20_000,
       });
       assert.equal(stdout, `[${busy},true]\n`);
     }),

@@ -85,6 +85,22 @@ test('a call shortens the time that the server gives a command, and never extend
   assert.deepEqual(given, [undefined, 1_000, 3_600_000, 60_000, 1_000, 60_000]);
 });
 
+test('each tool has a name of its own, a title, a description, and a description of everything it takes', () => {
+  assert.equal(new Set(tools.map(({ name }) => name)).size, tools.length);
+  for (const { name, title, description, input } of tools) {
+    for (const text of [name, title, description]) assert.ok(typeof text === 'string' && text.length > 2, name);
+    for (const [field, { description: about }] of Object.entries(input.fields)) assert.ok(about, `${name}.${field}`);
+    for (const field of input.required ?? []) assert.ok(field in input.fields, `${name}.${field}`);
+  }
+  const required = tools.flatMap(({ name, input }) => (input.required ?? []).map((field) => `${name} ${field}`));
+  assert.deepEqual(required, [
+    'read_file path',
+    ...['path', 'content'].map((field) => `write_file ${field}`),
+    ...['path', 'old_text', 'new_text'].map((field) => `edit_file ${field}`),
+    'search pattern',
+  ]);
+});
+
 test('each tool says what it can do at worst, and only what reads is said to read', async () => {
   const workspace = { tools: async () => [] } as unknown as Workspace;
   const rest = { timeoutMilliseconds: undefined, onAsked: () => undefined, room: async () => undefined };
@@ -114,7 +130,7 @@ test('each tool says what it can do at worst, and only what reads is said to rea
 const rest = { protocol, timeoutMilliseconds: undefined, onAsked: () => undefined, room: async () => undefined };
 type Answered = {
   result?: { content: { text: string }[]; isError?: boolean; structuredContent?: object };
-  error?: { code: number };
+  error?: { code: number; message: string };
 };
 
 /** Asks for one thing, and waits for the answer. */
@@ -156,7 +172,9 @@ test('tools of the agent are called by their own name, and one that is not there
   assert.deepEqual([text(refused), refused.result?.isError], ['EACCES: refused: no', true]);
   const hidden = await ask('hidden');
   assert.equal(text(hidden), 'it is hidden', 'one that is not shown is called, so that its refusal is recorded');
-  assert.equal((await ask('missing')).error?.code, protocol.ErrorCode.InvalidParams);
+  const { error } = await ask('missing');
+  assert.equal(error?.code, protocol.ErrorCode.InvalidParams);
+  for (const known of [...tools.map(({ name }) => name), 'own', 'tool.exec']) assert.ok(error.message.includes(known));
 });
 
 test('a client is told that the tools have changed once it has listed them, and only where they have', async () => {

@@ -1,104 +1,20 @@
 /** What a client of a kept jail is answered: which calls are for it, and what becomes of input, signals and questions. */
 import assert from 'node:assert/strict';
-import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { constants } from 'node:os';
 import { describe, it } from 'node:test';
 import { until } from '../../../test/support/process.js';
 import { ErrnoError } from '../../base/errno.js';
-import {
-  encodeFrame,
-  encodeRequest,
-  FrameReader,
-  type RunningCommand,
-  type WireFrame,
-  wireKind,
-} from '../../sdk/jail-wire.js';
+import { encodeFrame, encodeRequest, type RunningCommand, wireKind } from '../../sdk/jail-wire.js';
 import { grantWords } from '../input/kept-jail-grants.js';
 import { parseArguments } from '../input/parse-arguments.js';
 import { execVerb } from '../verbs/exec-verb.js';
 import { verbs } from '../verbs.js';
-import { ClientConnection, type Offered } from './client-connection.js';
+import { ClientConnection } from './client-connection.js';
+import { Client, type Exec, envelope, offered as offeredWith } from './client-fixture.js';
 
-class Client extends EventEmitter {
-  readonly heard: WireFrame[] = [];
-  readonly #reader = new FrameReader();
-  destroyed = false;
-  writableEnded = false;
-
-  write(bytes: Buffer): boolean {
-    this.heard.push(...this.#reader.push(bytes));
-    return true;
-  }
-  end(bytes: Buffer): void {
-    this.write(bytes);
-    this.writableEnded = true;
-  }
-  destroy(): void {
-    this.destroyed = true;
-  }
-  say(kind: (typeof wireKind)[keyof typeof wireKind], payload: Buffer = Buffer.alloc(0)): void {
-    this.emit('data', encodeFrame(kind, payload));
-  }
-  of(kind: string): readonly Buffer[] {
-    return this.heard.filter((frame) => frame.kind === kind).map(({ payload }) => payload);
-  }
-  text(kind: string): string {
-    return Buffer.concat([...this.of(kind)]).toString();
-  }
-}
-
-const envelope = {
-  version: 1,
-  exitCode: 3,
-  signal: null,
-  timedOut: false,
-  durationMilliseconds: 1,
-  changes: [],
-  pending: 0,
-  refusals: [],
-  connections: [],
-  limitsReached: [],
-  warnings: [],
-  clashes: [],
-  workspace: { fork: 'main' },
-};
-
-type Exec = (command: Record<string, unknown>) => Promise<unknown>;
-
-/** One that takes every call that is meant for it. */
-function offered(
-  given: {
-    readonly exec?: Exec;
-    readonly isOwn?: boolean;
-    readonly standsFor?: boolean;
-    readonly takes?: boolean;
-    readonly grants?: string;
-  } = {},
-) {
-  const seen: string[] = [];
-  const { isOwn = true, standsFor = true, takes = true } = given;
-  const exec: Exec = async (command) => {
-    seen.push('exec');
-    return (given.exec ?? (async () => envelope))(command);
-  };
-  const served = {
-    jail: { fork: 'main', exec },
-    directory: '/work',
-    grants: given.grants ?? grantWords(parseArguments(execVerb, ['--', 'true']), {}, 'project'),
-    project: () => 'project',
-    build: 'build',
-    verbs,
-    isOwn: () => isOwn,
-    stop: () => void seen.push('stop'),
-    relay: {
-      standsFor: () => standsFor,
-      takes: () => takes,
-      run: async (verb: { name: string }) => void seen.push(`relay ${verb.name}`),
-    },
-  } as unknown as Offered;
-  return { served, seen };
-}
+const grants = grantWords(parseArguments(execVerb, ['--', 'true']), {}, 'project');
+const offered = (given: Partial<Parameters<typeof offeredWith>[0]> = {}) => offeredWith({ verbs, grants, ...given });
 
 interface Said {
   readonly words: readonly string[];

@@ -136,6 +136,8 @@ const walking = `
   const calls = require(library);
   const { openSync, fstatSync, closeSync, readdirSync } = require('node:fs');
   const directory = openSync(place, 'r');
+  // The first that is opened has the number 0, as in a process that was started without stdin.
+  closeSync(0);
   const before = readdirSync('/proc/self/fd').length;
   const answers = rows.map(([path, flags]) => {
     const answer = calls.open(directory, path, flags, 0, new Float64Array(18));
@@ -163,10 +165,11 @@ describe('a path', () => {
     }
   });
 
-  it('leads to the same where it is walked name after name', { skip: noStrace }, () => {
+  it('leads to the same where it is walked name after name, and where stdin is closed', { skip: noStrace }, () => {
     const given = JSON.stringify([nativeProgram('host.node'), place, paths()]);
-    for (const error of ['ENOSYS', 'EPERM']) {
-      const traced = ['-f', '-qq', '-o', '/dev/null', '-e', 'trace=openat2', '-e', `inject=openat2:error=${error}`];
+    for (const error of ['ENOSYS', 'EPERM', undefined]) {
+      const failing = error === undefined ? [] : ['-e', `inject=openat2:error=${error}`];
+      const traced = ['-f', '-qq', '-o', '/dev/null', '-e', 'trace=openat2', ...failing];
       const { stdout, stderr } = spawnSync('strace', [...traced, process.execPath, '-e', walking, given], {
         encoding: 'utf8',
       });
