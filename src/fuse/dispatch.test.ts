@@ -25,7 +25,7 @@ import {
   setattr,
   unchanged,
 } from './requests-fixture.js';
-import { opcodes } from './wire.js';
+import { opcodes, readName } from './wire.js';
 
 const { errno } = constants;
 const { inode } = file;
@@ -140,6 +140,14 @@ describe('a request of the kernel', () => {
     ask(opcodes.getattr);
     const { unique, body } = readReply((await later) as Buffer);
     assert.deepEqual([unique, body.readBigUInt64LE(0)], [3n, 5n], 'in a reply of its own');
+  });
+
+  it('has names that end with NUL, and where the request does', () => {
+    const bytes = Buffer.from('one\0two');
+    assert.deepEqual(
+      [readName(bytes, 0, 7), readName(bytes, 0, 2), readName(bytes, 4, 7), readName(bytes, 4, 6)],
+      ['one', 'on', 'two', 'tw'],
+    );
   });
 
   it('may have no answer: forgetting, and taking back', () => {

@@ -17,6 +17,7 @@ import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { Authority } from '../authority/authority.js';
 import { hasCode } from '../base/errno.js';
+import type { Attributes } from '../vfs/filesystem.js';
 import { type AgentGrant, isAbout, printAgentGrant } from './granted-texts.js';
 import { defaultToolPath, hostPathOf, tierDirectory } from './layout.js';
 import { liveText } from './live-status.js';
@@ -33,6 +34,7 @@ import {
 import { type Catalogue, kindOf, toolPlaceOf } from './projection/catalogue.js';
 import { controlText, readRegular } from './projection/disk-catalogue.js';
 import { mergedCatalogue } from './projection/merged-catalogue.js';
+import { objectView } from './projection/object-view.js';
 import { agentTexts, toolTexts } from './spec.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'ctx-facts-'));
@@ -337,5 +339,20 @@ describe('a control file', () => {
     assert.equal(readControlText(agent, 'network'), undefined);
     mkdirSync(join(agent.directory, 'quota'));
     assert.throws(() => readControlText(agent, 'quota'), refused('EISDIR'));
+  });
+});
+
+describe('the program behind every object', () => {
+  it('has the size, the time and the bytes of the file that it is, as long as a view lasts', () => {
+    const { roots } = stage();
+    const client = join(scratch, 'client');
+    writeFileSync(client, 'a program');
+    const { filesystem } = objectView({ roots, client, owner: maker, now: () => 0 });
+    const find = (within: number, name: string) => filesystem.lookup(within, name) as Attributes;
+    const { inode, size, modified } = find(find(filesystem.root, 'tool').inode, 'fs.read');
+    assert.deepEqual([size, modified], [9, statSync(client, { bigint: true }).mtimeNs]);
+    const handle = filesystem.open(inode, { read: true, write: false }) as number;
+    assert.equal(String(filesystem.read(handle, 2, 100)), 'program');
+    assert.throws(() => objectView({ roots, agent: 'nobody', client, owner: maker, now: () => 0 }), refused('ENOENT'));
   });
 });
