@@ -97,18 +97,14 @@ export function backingOf(engine: EngineSpecification): Backing | undefined {
 
 /** Whether others than the process that opened it may change it, so that nothing of it can be kept in a cache. */
 export function isShared(plan: TreePlan, asked: boolean | undefined): boolean {
-  return plan.mounts.some((mount) => {
-    const writable = isWritable(plan, mount, asked);
-    const [first, ...others] =
-      mount.source.engine === 'overlay' ? [mount.source.upper, ...mount.source.lower] : [mount.source];
-    return [
-      ...sourcesOf(first ?? mount.source).map((engine) => changesBelow(engine, writable)),
-      ...others.flatMap(sourcesOf).map((engine) => changesBelow(engine, false)),
-    ].some(Boolean);
-  });
+  return plan.mounts.some((mount) => changesBelow(mount.source, isWritable(plan, mount, asked)));
 }
 
-function changesBelow(source: EngineSpecification, writable: boolean): boolean {
+/** Of an overlay only the uppermost tree is written to, and has no other writer. */
+function changesBelow(source: Source, writable: boolean): boolean {
+  if (source.engine === 'overlay') {
+    return changesBelow(source.upper, writable) || source.lower.some((lower) => changesBelow(lower, false));
+  }
   if (source.engine === 'chunked') return !writable && source.snapshot === undefined;
   return source.engine !== 'memory';
 }
