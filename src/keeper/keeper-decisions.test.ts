@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { refuseUnknownNode } from './copy-trial.js';
 import { parseKeeperRequest } from './keeper-request.js';
@@ -140,6 +140,25 @@ describe('what a process gives to those that it starts', () => {
 
   it('is the same for a process as for itself', () => {
     assert.equal(differenceOf(own, readProcessTraits(process.pid, 0)), undefined);
+  });
+
+  it('is everything of a process that its children get, as far as this kernel says it', () => {
+    const status = readFileSync('/proc/self/status', 'utf8');
+    for (const name of [
+      ...['Umask', 'Uid', 'Gid', 'Groups', 'CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb', 'NoNewPrivs', 'Seccomp'],
+      ...['Seccomp_filters', 'Speculation_Store_Bypass', 'SpeculationIndirectBranch', 'Cpus_allowed', 'Mems_allowed'],
+      ...['SigBlk', 'THP_enabled'],
+    ]) {
+      const [, text] = new RegExp(`^${name}:[ \t]*(.*)$`, 'm').exec(status) ?? [];
+      assert.equal(own.get(name), text?.trim(), name);
+    }
+    for (const name of ['cgroup', 'oom_score_adj', 'coredump_filter', 'loginuid']) {
+      const path = `/proc/self/${name}`;
+      if (existsSync(path)) assert.equal(own.get(name), readFileSync(path, 'utf8'), name);
+    }
+    for (const name of readdirSync('/proc/self/ns'))
+      assert.equal(own.get(`namespace ${name}`), readlinkSync(`/proc/self/ns/${name}`));
+    for (const name of ['limits', 'scheduling', 'io priority', 'root']) assert.ok(own.has(name), name);
   });
 
   it('differs by any one of them, and by one that cannot be seen', () => {

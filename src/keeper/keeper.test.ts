@@ -93,6 +93,7 @@ function kept({ coming = [], facts = {}, library = {}, before }: Scene) {
   );
   let call: TakenCall | undefined;
   let prepared = 0;
+  let held = 0;
   try {
     call = keeper.serve(() => {
       prepared += 1;
@@ -101,10 +102,11 @@ function kept({ coming = [], facts = {}, library = {}, before }: Scene) {
     for (const each of [descriptor, lock]) {
       try {
         closeSync(each);
+        held += 1;
       } catch {} // a copy has closed them
     }
   }
-  return { call, prepared, done, looks, hasSocket: existsSync(join(directory, 'socket')) };
+  return { call, prepared, held, done, looks, hasSocket: existsSync(join(directory, 'socket')) };
 }
 
 describe('a call that a keeper is asked for', () => {
@@ -161,7 +163,9 @@ describe('a call that a keeper is asked for', () => {
           },
         },
       });
-    const { call, prepared } = copied((bytes) => request.copy(bytes));
+    const { call, prepared, held } = copied((bytes) => request.copy(bytes));
+    assert.equal(held, 0, 'a copy holds neither the lock nor the place of its keeper');
+    assert.equal(kept({ coming: [-1] }).held, 2);
     assert.deepEqual(call, { program: '/x/ctx.cjs', given: ['exec', '', '--'], process: 77, carries: true });
     assert.equal(prepared, 1);
     for (const size of [0, -5, 3]) assert.throws(() => copied(() => size), /ended/);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { getEventListeners } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -116,6 +117,32 @@ describe('a kept jail', () => {
       assert.ok(ends() > 0, way);
       assert.deepEqual(readdirSync(place.directory), [], way);
     }
+  });
+
+  it('that a process keeps alone ends by its signals, and leaves no listener behind', async () => {
+    const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+    const listeners = () => names.map((name) => process.listenerCount(name));
+    const before = listeners();
+    for (const name of names) {
+      const { place, keep, ends } = stage();
+      const { kept } = await keep({ ending: undefined });
+      assert.deepEqual(JSON.parse(readFileSync(place.facts, 'utf8')), {
+        ...{ pid: process.pid, keeper: process.pid, origin: '/srv/app', fork: 'main' },
+        started: '1970-01-01T00:00:00.000Z',
+      });
+      process.kill(process.pid, name);
+      await kept;
+      assert.deepEqual([ends(), listeners()], [1, before], name);
+    }
+    const { place, keep } = stage();
+    const ending = new AbortController();
+    const { kept } = await keep({ ending: ending.signal });
+    const { pid, keeper } = JSON.parse(readFileSync(place.facts, 'utf8'));
+    assert.deepEqual([pid, keeper], [4_000_000, process.pid], 'of many, each has a process of its own');
+    assert.deepEqual([listeners(), getEventListeners(ending.signal, 'abort').length], [before, 1]);
+    ending.abort();
+    await kept;
+    assert.equal(getEventListeners(ending.signal, 'abort').length, 0);
   });
 
   it('takes the place of one that was killed, and of none that lives', async () => {
