@@ -6,9 +6,11 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { hasCode } from '../../base/errno.js';
 import { lineageDepth } from '../../base/limits/objects.js';
+import type { Attributes } from '../../vfs/filesystem.js';
 import { agentTexts } from '../spec.js';
 import { printSupervised } from '../supervised.js';
 import { agentViewer, lineOf } from './agent-viewer.js';
+import { objectView } from './object-view.js';
 
 const root = mkdtempSync(join(tmpdir(), 'ctx-viewer-'));
 after(() => rmSync(root, { recursive: true, force: true }));
@@ -118,5 +120,37 @@ describe('what an agent sees', () => {
       () => agentViewer(roots, 'nobody', () => 0),
       (error: unknown) => hasCode(error, 'ENOENT'),
     );
+  });
+
+  it('is looked for anew with each question, and once for those of one look', () => {
+    make('seer', { policy: rules('seer', 'fs.read') });
+    const client = join(root, 'client');
+    writeFileSync(client, '');
+    const { filesystem, inOneLook } = objectView({
+      roots,
+      agent: 'seer',
+      client,
+      owner: { uid: 1000, gid: 1000 },
+      now: () => 0,
+    });
+    const find = (within: number, name: string) => filesystem.lookup(within, name) as Attributes | undefined;
+    const sees = () => find(find(filesystem.root, 'tool')?.inode ?? 0, 'fs.read') !== undefined;
+    assert.equal(sees(), true);
+    write('seer', { policy: '' });
+    assert.equal(sees(), false);
+    write('seer', { policy: rules('seer', 'fs.read') });
+    inOneLook(() => {
+      assert.equal(sees(), true);
+      write('seer', { policy: '' });
+      assert.equal(sees(), true, 'a listing is consistent');
+    });
+    assert.equal(sees(), false, 'and nothing of it is kept');
+    assert.throws(() =>
+      inOneLook(() => {
+        throw new Error('in the middle');
+      }),
+    );
+    write('seer', { policy: rules('seer', 'fs.read') });
+    assert.equal(sees(), true);
   });
 });

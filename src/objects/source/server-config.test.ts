@@ -27,6 +27,27 @@ const invalid = (pattern: RegExp) => (error: Error & { code?: string; remedy?: s
 };
 
 describe('files that name MCP servers', () => {
+  it('are refused where a member is not of its kind, or has a byte that ends texts', () => {
+    const stdio = { command: 'x', args: ['a'], env: { A: '1' }, cwd: '/srv', type: 'stdio' };
+    const whole = (server: object) => JSON.stringify({ mcpServers: { a: server } });
+    assert.equal(read(whole(stdio), 'a').kind, 'stdio');
+    const bad: Readonly<Record<string, readonly unknown[]>> = {
+      command: [5, true, [], {}, 'x\0y'],
+      cwd: [5, ['/srv'], '/srv\0'],
+      type: [5, {}, 'stdio\0'],
+      args: ['a', 5, [5], ['a', null], ['a\0']],
+      env: ['A=1', ['A'], { A: {} }, { A: null }, { A: ['1'] }, { A: '1\0' }],
+    };
+    for (const [member, values] of Object.entries(bad)) {
+      for (const value of values) {
+        const given = JSON.stringify({ [member]: value });
+        assert.throws(() => read(whole({ ...stdio, [member]: value }), 'a'), invalid(new RegExp(member)), given);
+      }
+    }
+    const numbers = read(whole({ ...stdio, env: { A: 1, B: true } }), 'a');
+    assert.deepEqual('environment' in numbers && numbers.environment, { A: '1', B: 'true' });
+  });
+
   it('are read as Claude Code, VS Code and Codex write them', () => {
     const claude =
       '{"mcpServers": {"a": {"command": "npx", "args": ["-y", "x"], "env": {"PORT": 1}}, "b": {"type": "http", "url": "https://x.example/mcp"}}}';
