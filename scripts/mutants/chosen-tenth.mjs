@@ -147,4 +147,18 @@ export const chosenTenth = [
     why: 'a model would be told that changes were applied which the person changed, too',
     tests: ['mcp/fork-tools'],
   },
+  {
+    file: 'src/sdk/workspace/command.ts',
+    from: '    onApproval: onApproval && (async (...asked) => onApproval(...asked)),\n',
+    to: '',
+    why: 'a callback that throws while a person is asked would leave the command running',
+    tests: ['workspace/command.test'],
+  },
+  {
+    file: 'src/cli/kept-jail/client-connection.ts',
+    from: 'if (stdin && stderr) return this.#ask(asked, text, signal);',
+    to: 'if (stdin || stderr) return this.#ask(asked, text, signal);',
+    why: 'a question would be asked where no one sees it, and a line of the input would answer it',
+    tests: ['kept-jail/client-questions'],
+  },
 ];

@@ -133,14 +133,18 @@ export class WorkspaceJail {
       input,
       environment: ['LC_ALL=C'],
       timeoutMilliseconds: sdkFileMilliseconds,
-      signal: signal === undefined ? enough.signal : AbortSignal.any([signal, enough.signal]),
+      signal: enough.signal,
     };
+    // Not by `AbortSignal.any`, which leaves a reference at a signal that may outlive every call.
+    const cancelled = () => enough.abort(signal?.reason);
+    signal?.addEventListener('abort', cancelled, { once: true });
+    if (signal?.aborted === true) cancelled();
     const envelope = await this.#run(argv, options, (stream, chunk) => {
       if (stream === 'stderr') errors.add(chunk);
       else if (size <= most) chunks.push(chunk);
       if (stream === 'stdout') size += chunk.length;
       if (size > most) enough.abort();
-    });
+    }).finally(() => signal?.removeEventListener('abort', cancelled));
     if (signal?.aborted === true) {
       throw new ErrnoError('ECANCELED', { operation: argv[0] ?? '', reason: 'interrupted' });
     }
