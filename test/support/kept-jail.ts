@@ -30,7 +30,7 @@ export async function inKeptJail(
   { script = ':', options = [], project = stage.project(script), env = {} }: KeptJailOptions = {},
 ): Promise<void> {
   const { code, stdout, stderr } = await stage.ctx(project, ['jail', 'start', '--json', ...options], { env });
-  assert.equal(code, 0, stderr);
+  assert.equal(code, 0, `${stderr}${stdout}`);
   try {
     const { pid, keeper } = parseJson(stdout) as Pick<Started, 'pid' | 'keeper'>;
     await use({ project, pid, keeper });
