@@ -70,7 +70,7 @@ describe('the process that connects', () => {
     chmodSync(path, 0o777);
   });
   after(() => {
-    process.setgroups?.(own);
+    if (isRoot) process.setgroups?.(own);
     child.kill();
     for (const socket of sockets) socket.destroy();
     server.close();
