@@ -41,6 +41,11 @@ export function serveMount({ plan, ...options }: ServedMount): Promise<void> {
   return serveAt({ ...options, directory, shared: isShared(plan, options.writable) });
 }
 
+/** By its plan, or by what the tree itself knows when it is open: then the kernel keeps nothing of it. */
+export function changesMeanwhile(shared: boolean, { changesOutside }: Pick<FileSystem, 'changesOutside'>): boolean {
+  return shared || changesOutside === true;
+}
+
 /** The same for any tree, at a directory that was looked at (`mountPoint`). */
 export async function serveAt(options: ServedAt): Promise<void> {
   const { directory, writable, signal, shared, shift = 0, noExecution, idleMilliseconds, kept = forOneCall } = options;
@@ -50,7 +55,7 @@ export async function serveAt(options: ServedAt): Promise<void> {
     const everybody = process.geteuid?.() === 0;
     const { descriptor, end } = await mountFuse(library, { directory, writable, everybody, noExecution });
     try {
-      const changes = shared || filesystem.changesOutside === true;
+      const changes = changesMeanwhile(shared, filesystem);
       const notify = (notice: Buffer) => send(descriptor, notice);
       const dispatch = new Dispatch({ filesystem, mountedAt: directory, shared: changes, shift, kept, notify });
       options.mounted(directory);
@@ -108,7 +113,7 @@ export async function serveJail(options: JailMount): Promise<RecordedChanges | u
     if (descriptor < 0) return undefined;
     try {
       const owners = ownersFor(options);
-      const shared = isShared(plan, writable) || filesystem.changesOutside === true;
+      const shared = changesMeanwhile(isShared(plan, writable), filesystem);
       const view = { mountedAt, shared, shift, owners, plainModes: true, kept: forOneCall };
       const dispatch = new Dispatch({ filesystem, ...view, notify: (notice) => send(descriptor, notice) });
       await serve({ descriptor, library, dispatch, filesystem, signal, idleMilliseconds });

@@ -23,6 +23,7 @@ import { readReply, requestOf } from './kernel-fixture.js';
 import { fuseLibrary, mountPoint, mountsAt, ownMounts } from './mount.js';
 import { Nodes } from './nodes.js';
 import { type LoopDispatch, serveOnLoop } from './serve-on-loop.js';
+import { changesMeanwhile } from './served-mount.js';
 import { unmount } from './unmount.js';
 import { opcodes } from './wire.js';
 
@@ -262,6 +263,13 @@ describe('where a tree can be mounted', () => {
       rmSync(`${directory}.link`, { force: true });
       rmSync(directory, { recursive: true });
     }
+  });
+
+  it('is asked about each time where others change it, by its plan or by itself', () => {
+    const asked = [false, true].flatMap((shared) =>
+      [undefined, false, true].map((changesOutside) => changesMeanwhile(shared, { changesOutside })),
+    );
+    assert.deepEqual(asked, [false, false, true, true, true, true]);
   });
 
   it('is unmounted only where ctx has mounted it', async () => {
