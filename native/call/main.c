@@ -214,8 +214,11 @@ static bool converse(int socket, struct call *call) {
     if (watched[WATCH_SIGNALS].revents) pass_signal(socket, signals);
     if (watched[WATCH_INPUT].fd >= 0 && watched[WATCH_INPUT].revents) {
       ssize_t got = read(0, input, sizeof input);
-      if (got >= 0 || errno != EINTR) send_frame(socket, KIND_INPUT, input, got > 0 ? (size_t)got : 0);
-      watched[WATCH_INPUT].fd = -1; /* until more is wanted */
+      /* Somebody who shares a stdin that does not block may have read what there was: that is not its end. */
+      if (got >= 0 || (errno != EINTR && errno != EAGAIN)) {
+        send_frame(socket, KIND_INPUT, input, got > 0 ? (size_t)got : 0);
+        watched[WATCH_INPUT].fd = -1; /* until more is wanted */
+      }
     }
     if (watched[WATCH_ANSWER].fd >= 0 && watched[WATCH_ANSWER].revents) {
       ssize_t got = read(watched[WATCH_ANSWER].fd, input, sizeof input);
