@@ -181,7 +181,8 @@ static _Noreturn void chain(const char *name) {
   int file = go_into_background(name);
   for (unsigned number = 0;; number++) {
     write_number(file, number);
-    if (fork() != 0) _exit(0);
+    /* Where its user has too many processes for a moment, it goes on by itself. */
+    if (fork() > 0) _exit(0);
   }
 }
 
