@@ -114,6 +114,12 @@ describe('what an agent sees', () => {
         assert.equal(tools(), 'a', `${who} ${file}`);
       }
     }
+    make('another', { policy: 'what is this\n' });
+    write('child', { parent: 'agent:another\n' });
+    assert.equal(tools(), '');
+    write('another', { policy: rules('another', 'a') });
+    assert.equal(tools(), 'a', 'a new parent that was mended');
+    write('child', { parent: 'agent:parent\n' });
     rmSync(join(root, 'agent/parent.d'), { recursive: true });
     assert.equal(tools(), '');
     assert.throws(

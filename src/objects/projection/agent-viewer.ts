@@ -146,7 +146,8 @@ export function agentViewer(roots: ObjectRoots, name: string, now: () => number)
           known = read();
         } catch (error) {
           if (!(error instanceof ErrnoError)) throw error;
-          known = { paths: known.paths, stamp, authority: none, models: [] };
+          // Which file would have to be mended is not known, it may be a new parent's: read again with every look.
+          known = { paths: known.paths, stamp: [], authority: none, models: [] };
         }
       }
       return { authority: known.authority, now: now(), models: known.models };
