@@ -37,6 +37,20 @@ export function hasOption(list: string, { options }: Options): boolean {
   return names(list).some((known) => options.some(({ name }) => isOption(known, name)));
 }
 
+/** `--no-NAME` takes an option back: `git clean -n --no-dry-run`. */
+function isTakenBack(list: string, { options }: Options): boolean {
+  const known = names(list);
+  return options.some(({ name }) => {
+    if (!/^--no-./.test(name) || known.includes(name)) return false;
+    return known.some((each) => each.startsWith(`--${name.slice('--no-'.length)}`));
+  });
+}
+
+/** The classes that a program has instead of its own, by its options. */
+export function onlyClasses({ only = {} }: Program, options: Options): string | undefined {
+  return Object.entries(only).find(([list]) => hasOption(list, options) && !isTakenBack(list, options))?.[1];
+}
+
 /** For what makes a command more dangerous. */
 export function couldHaveOption(list: string, { options }: Options): boolean {
   return names(list).some((known) => options.some(({ name }) => couldBeOption(known, name)));
@@ -50,6 +64,7 @@ export function optionValues(list: string | undefined, { options }: Options): re
 export function optionsOf(program: Program, words: readonly Word[], stopAtOperand: boolean): Options {
   const valued = [...names(program.values), ...names(program.text)];
   const takesValue = (name: string) => valued.some((known) => isOption(known, name));
+  const attaches = names(program.attached);
   const options: ShellOption[] = [];
   const operands: Word[] = [];
   const places: number[] = [];
@@ -94,11 +109,15 @@ export function optionsOf(program: Program, words: readonly Word[], stopAtOperan
     }
     for (let letter = 1; letter < known.length; letter += 1) {
       const name = `-${known[letter]}`;
+      const attached = known.slice(letter + 1);
+      if (attaches.includes(name)) {
+        options.push({ name, value: attached === '' && value !== undefined ? undefined : rest(attached), at: start });
+        break;
+      }
       if (!takesValue(name)) {
         options.push({ name, value: undefined, at: start });
         continue;
       }
-      const attached = known.slice(letter + 1);
       if (attached === '' && value !== undefined) at += 1;
       options.push({ name, value: attached === '' && value !== undefined ? words[at] : rest(attached), at: start });
       break;

@@ -29,6 +29,8 @@ export interface Program {
   readonly unsure?: string;
   /** Options that take a value as the next word. */
   readonly values?: string;
+  /** Options whose value, if they have one, is in the same word: `-i.bak`. */
+  readonly attached?: string;
   /** Options whose value is shell text that it runs. */
   readonly text?: string;
   /** It runs the command that follows so many operands of its own. */

@@ -1,6 +1,6 @@
 /** A program's words, read by its table. */
 import { type Classes, classesOf, classNames, networked, readOnly } from './classes.js';
-import { couldHaveOption, hasOption, names, type Options, optionsOf, optionValues } from './options.js';
+import { couldHaveOption, names, type Options, onlyClasses, optionsOf, optionValues } from './options.js';
 import { named, type Program } from './program.js';
 import { type Reading, unreadable } from './reading.js';
 import type { Reader, Surroundings } from './surroundings.js';
@@ -40,11 +40,11 @@ export function speaksToItself({ loopback }: Program, options: Options): boolean
 /** Classes that the table gives to these options and operands, and the words that made them so. */
 function tableClasses(program: Program, options: Options, call: ProgramCall): { classes: Classes; because: string[] } {
   const because: string[] = [];
-  const only = Object.entries(program.only ?? {}).find(([list]) => hasOption(list, options));
+  const only = onlyClasses(program, options);
   const asks = program.asking !== undefined && new RegExp(program.asking).test(operandText(options));
   const given = options.operands.length + options.options.length > 0;
   const isBare = !given && program.bare !== undefined && call.around.input.kind === 'terminal';
-  let classes = classesOf(only?.[1] ?? (asks ? 'r' : isBare ? (program.bare ?? '') : program.is));
+  let classes = classesOf(only ?? (asks ? 'r' : isBare ? (program.bare ?? '') : program.is));
   const add = (letters: string, reason: string) => {
     if ((classes | classesOf(letters)) === classes) return;
     classes |= classesOf(letters);
@@ -135,7 +135,7 @@ function subcommandReading(program: Program, call: ProgramCall): Reading {
     return unreadable(text, `the subcommand of ${called.join(' ')} is computed`);
   const own = readProgram({ ...program, subcommands: {} }, { ...call, words: words.slice(0, options.places[0]) });
   const known = name === undefined ? undefined : named(program.subcommands ?? {}, name);
-  if (name === undefined || Object.keys(program.only ?? {}).some((list) => hasOption(list, options))) return own;
+  if (name === undefined || onlyClasses(program, options) !== undefined) return own;
   const rest = words.slice((options.places[0] ?? 0) + 1);
   const sub =
     known === undefined
@@ -156,8 +156,7 @@ export function readProgram(program: Program, call: ProgramCall): Reading {
   const options = optionsOf(program, words, stops);
   const { classes, because } = tableClasses(program, options, call);
   const parts: Reading[] = optionValues(program.text, options).map((word) => textReading(call, word));
-  const asksOnly = Object.entries(program.only ?? {}).some(([list, is]) => is === 'r' && hasOption(list, options));
-  if (program.runs !== undefined && !asksOnly) {
+  if (program.runs !== undefined && onlyClasses(program, options) !== 'r') {
     const inner = wrapped(program, options, call);
     if (inner !== undefined) parts.push(inner);
   }

@@ -61,11 +61,16 @@ export function readFind(call: ProgramCall): Reading {
 /** Behind letters that take no value, and with the command's name at once: `-Hxrm`, `--exec=rm`. */
 const fdRuns = /^(?:-[0-9FHILagilpqsu]*[xX]|--exec(?:-batch)?(?:=|$))(.*)$/s;
 
+/** Whether a computed word that begins so can be one of those. */
+function fdCouldRun(start: string): boolean {
+  return '--exec'.startsWith(start) || /^-[0-9FHILagilpqsu]*$/.test(start);
+}
+
 /** `fd -x COMMAND`: everything after the option. */
 export function readFd(call: ProgramCall): Reading {
   const at = call.words.findIndex((word) => fdRuns.test(knownValue(word) ?? ''));
   if (at === -1) {
-    const unsure = call.words.some((word) => knownValue(word) === undefined && word.start === '');
+    const unsure = call.words.some((word) => knownValue(word) === undefined && fdCouldRun(word.start));
     return reading(call, unsure ? classesOf('d') : readOnly, 'fd looks for files', []);
   }
   const name = fdRuns.exec(knownValue(call.words[at]) ?? '')?.[1] ?? '';
@@ -75,14 +80,14 @@ export function readFd(call: ProgramCall): Reading {
 
 const xargs: Program = {
   is: 'r',
-  values:
-    '-a -d -E -I -L -n -P -s --arg-file --delimiter --max-lines --max-args --max-procs --max-chars --process-slot-var',
+  values: '-a -d -E -I -L -n -P -s --arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var',
+  attached: '-e -i -l',
 };
 
 /** What it reads becomes words of the command, at its end or in the place of `-I`. */
 export function readXargs(call: ProgramCall): Reading {
   const { options, operands, unsure } = optionsOf(xargs, call.words, true);
-  const replacing = options.find(({ name }) => name === '-I' || name === '-i' || name === '--replace');
+  const replacing = options.find(({ name }) => name === '-I' || name === '-i' || /^--r/.test(name));
   if (operands.length === 0) {
     return unsure
       ? unreadable(call.text, 'the command is computed')

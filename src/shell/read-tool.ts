@@ -1,7 +1,7 @@
 /** Programs whose words have a grammar of their own. */
 import { posix } from 'node:path';
 import { type Classes, classesOf, hostEscapeRisk, mutating, networked, readOnly } from './classes.js';
-import { couldHaveOption, hasOption, optionsOf, optionValues } from './options.js';
+import { couldHaveOption, hasOption, names, optionsOf, optionValues } from './options.js';
 import { named, type Program } from './program.js';
 import { makesFilesystem } from './programs/devices.js';
 import { gitProgram } from './programs/git.js';
@@ -47,12 +47,10 @@ export function readAwk(call: ProgramCall): Reading {
 }
 
 export function readDd(call: ProgramCall): Reading {
-  const target = call.words.find((word) => word.start.startsWith('of='));
+  const targets = call.words.filter((word) => word.start.startsWith('of='));
   const computed = call.words.some((word) => knownValue(word) === undefined && !word.start.includes('='));
-  const value = knownValue(target);
-  if (value === 'of=/dev/null' || value === 'of=/dev/stdout' || (target === undefined && !computed)) {
-    return reading(call, readOnly, 'dd only reads');
-  }
+  const nowhere = targets.every((word) => /^of=\/dev\/(?:null|stdout)$/.test(knownValue(word) ?? ''));
+  if (nowhere && !computed) return reading(call, readOnly, 'dd only reads');
   return reading(call, classesOf('d'), 'dd overwrites a file');
 }
 
@@ -91,21 +89,35 @@ export function readPrivileges(call: ProgramCall): Reading {
   if (program === undefined) return unreadable(call.text, 'a program that asks for privileges');
   const read = readProgram(program, call);
   const [command] = read.parts;
-  const harmless = command !== undefined && allClasses(command) === readOnly && questions.has(command.words[0] ?? '');
+  const edits = couldHaveOption('-e --edit', optionsOf(program, call.words, true));
+  const asks = command !== undefined && allClasses(command) === readOnly && questions.has(command.words[0] ?? '');
+  const harmless = asks && !edits;
   return harmless ? { ...read, classes: readOnly, why: `${call.called[0]} only finds out whether it may` } : read;
 }
 
 const tar: Program = {
   is: 'm',
   text: '--to-command -I --use-compress-program --rsh-command -F --info-script --new-volume-script',
-  values: '-f -C -b -g -T -X -N -V --file --directory --exclude --checkpoint-action',
+  values: '-f -C -b -g -T -X -N -V -K -L -H --file --directory --exclude --checkpoint-action',
+  valued: { '-f --file': { '^[^/]+:': 'n' } },
 };
 
-/** The first word may be options without a dash; `t` only lists. */
+/** The first word may be options without a dash, whose values are the words after it in their order: `tar tfC FILE DIRECTORY`. */
+function withDashes(words: readonly Word[]): readonly Word[] {
+  const [first, ...rest] = words;
+  const letters = knownValue(first) ?? '';
+  if (!/^[A-Za-z]+$/.test(letters)) return words;
+  const valued = [...names(tar.values), ...names(tar.text)];
+  const given = [...letters].flatMap((letter) => {
+    const value = valued.includes(`-${letter}`) ? rest.shift() : undefined;
+    return [plainWord(`-${letter}`), ...(value === undefined ? [] : [value])];
+  });
+  return [...given, ...rest];
+}
+
+/** `t` only lists. */
 export function readTar(call: ProgramCall): Reading {
-  const [first, ...rest] = call.words;
-  const old = /^[A-Za-z]+$/.test(knownValue(first) ?? '');
-  const words = old ? [plainWord(`-${knownValue(first)}`), ...rest] : call.words;
+  const words = withDashes(call.words);
   const options = optionsOf(tar, words, false);
   const read = readProgram(tar, { ...call, words });
   const actions = optionValues('--checkpoint-action', options).flatMap((word) => {
@@ -113,9 +125,7 @@ export function readTar(call: ProgramCall): Reading {
     if (value === undefined) return [unreadable(call.text, 'what tar runs is computed')];
     return value.startsWith('exec=') ? [textReading(call, plainWord(value.slice(5)))] : [];
   });
-  // `tar xzf` clusters: a letter before `f` is an option even though -f takes a value.
-  const letters = old ? (knownValue(first) ?? '') : '';
-  const lists = hasOption('-t --list', options) || (letters.includes('t') && !/[xcruAd]/.test(letters));
+  const lists = hasOption('-t --list', options);
   const changes = couldHaveOption(
     '-x -c -r -u -A --extract --get --create --append --update --concatenate --delete --index-file',
     options,
@@ -124,13 +134,13 @@ export function readTar(call: ProgramCall): Reading {
   return {
     ...read,
     words: [...call.called, ...call.words.map((word) => knownValue(word) ?? word.text)],
-    classes: only ? readOnly : mutating,
+    classes: (only ? readOnly : mutating) | (read.classes & networked),
     why: only ? 'tar lists' : 'tar is mutating',
     parts: [...read.parts, ...actions],
   };
 }
 
-const env: Program = { is: 'r', values: '-u -C -S --unset --chdir --split-string' };
+const env: Program = { is: 'r', values: '-u -C -S -a -P --unset --chdir --split-string --argv0' };
 
 /** Assignments, then a command; `-S` is split into words like shell text. */
 export function readEnv(call: ProgramCall): Reading {
@@ -168,9 +178,12 @@ export function readSsh(call: ProgramCall): Reading {
 
 const wget: Program = {
   is: 'mn',
-  loopback: { is: 'r' },
-  values: '-O --output-document -o -P --header --post-data -U -t -T --tries --timeout',
+  loopback: { is: 'r', unless: '-i --input-file -B --base -e --execute --config' },
+  values: '-O --output-document -o -a -P -i -B -e --header --post-data -U -t -T --tries --timeout',
 };
+/** They write a file beside what is fetched, run a program, or say what its configuration would. */
+const wgetWrites =
+  '-o --output-file -a --append-output --save-cookies --warc-file --warc-cdx --rejected-log --hsts-file --use-askpass -e --execute --config';
 
 export function readWget(call: ProgramCall): Reading {
   const options = optionsOf(wget, call.words, false);
@@ -179,7 +192,8 @@ export function readWget(call: ProgramCall): Reading {
   );
   const looks = prints || hasOption('--spider', options);
   const speaks = speaksToItself(wget, options) ? readOnly : networked;
-  return reading(call, looks && !hasOption('-o', options) ? speaks : mutating | speaks, 'wget fetches');
+  const writes = couldHaveOption(wgetWrites, options) || options.unsure;
+  return reading(call, looks && !writes ? speaks : mutating | speaks, 'wget fetches');
 }
 
 /** `python -m NAME`: some modules are programs of their own. */

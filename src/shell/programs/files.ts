@@ -23,7 +23,13 @@ const writesBy: Programs = {
   ...each('ag ack bat delta', { is: 'r', text: '--pager', unsure: 'm' }),
   sdiff: { is: 'r', with: { '-o --output --diff-program': 'm' }, values: '-o --output -w -I', unsure: 'm' },
   diff3: { is: 'r', with: { '--diff-program': 'm' }, unsure: 'm' },
-  ...each('nm size objdump readelf', { is: 'r', with: { '--plugin': 'm' }, unsure: 'm' }),
+  /** `@FILE` holds further options. */
+  ...each('nm size objdump readelf strings addr2line c++filt', {
+    is: 'r',
+    with: { '--plugin': 'm' },
+    matching: { '^@': 'm' },
+    unsure: 'm',
+  }),
   xmllint: { is: 'r', with: { '-o --output': 'm', '--shell': 'i' }, values: '-o --output', unsure: 'm' },
   cloc: {
     is: 'r',
@@ -38,6 +44,7 @@ const writesBy: Programs = {
   pidstat: { is: 'r', with: { '-e': 'm' }, unsure: 'm' },
   ptx: { is: 'r', with: { '-G --traditional': 'm' }, unsure: 'm' },
   ss: { is: 'r', with: { '-K --kill -D --diag': 'm' }, unsure: 'm' },
+  ...each('lz4cat xzcat bzcat', { is: 'r', with: { '--rm': 'd' } }),
   zstdcat: { is: 'r', with: { '-o --output-dir-flat --output-dir-mirror': 'm', '--rm': 'd' }, unsure: 'm' },
   'dpkg-architecture': { is: 'r', text: '-c --command', values: '-a -A -t -T -q -e -i -W -E', unsure: 'm' },
   'apt-cache': {

@@ -2,6 +2,8 @@
 import { each, type Program, type Programs } from '../program.js';
 
 const look: Program = { is: 'r', with: { '--output --ext-diff --textconv': 'm' }, values: '-n -S -G -L', unsure: 'm' };
+/** What follows is a command of git's, or a program whose name begins with `git`. */
+const bisectView: Program = { ...look, operands: { 1: 'd' }, unsure: 'd' };
 const remoteRun = { text: '--upload-pack --receive-pack --exec', matching: { '^ext::': 'h' } } as const;
 
 const subcommands: Programs = {
@@ -80,7 +82,7 @@ const subcommands: Programs = {
   notes: { is: 'r', subcommands: each('list show', look), otherwise: { is: 'm' } },
   bisect: {
     is: 'm',
-    subcommands: { run: { is: 'm', runs: 0 }, ...each('log view visualize', { is: 'r' }) },
+    subcommands: { run: { is: 'm', runs: 0 }, log: { is: 'r' }, ...each('view visualize', bisectView) },
     otherwise: { is: 'm' },
   },
   submodule: {
@@ -93,7 +95,12 @@ const subcommands: Programs = {
     },
     otherwise: { is: 'mn', ...remoteRun },
   },
-  apply: { is: 'm', only: { '--check --stat --numstat --summary': 'r' } },
+  apply: {
+    is: 'm',
+    only: { '--check --stat --numstat --summary': 'r' },
+    with: { '--apply --build-fake-ancestor': 'm' },
+    unsure: 'm',
+  },
   archive: { is: 'r', with: { '-o --output': 'm', '--remote': 'n', '--exec': 'm' }, values: '-o', unsure: 'm' },
   commit: {
     is: 'mi',

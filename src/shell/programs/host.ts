@@ -26,10 +26,19 @@ const container: Program = {
   asking: `^$|^(${containerQuestions})( |$)`,
   only: { '--version': 'r' },
   with: { '-H --host': 'n' },
-  values: '-H --host --context --log-level --config -f --file --filter --format -n --tail -p --project-name --profile',
+  values: `-H --host --context --log-level --config -f --file --filter --format -n --tail -p --project-name --profile \
+-l -c --connection --tlscacert --tlscert --tlskey --root --runroot --runtime --runtime-flag --storage-driver --storage-opt \
+--tmpdir --url --identity --namespace --address -a --project-directory --env-file --ansi --parallel --cgroup-manager \
+--conmon --events-backend --hooks-dir --imagestore --module --network-cmd-path --network-config-dir --out --ssh --volumepath \
+--criu --log --log-format --kubeconfig --machine`,
 };
 
-const service: Program = { is: 'h', why: services, values: '-t --type --state -p --property -n -o --output -M -H' };
+const service: Program = {
+  is: 'h',
+  why: services,
+  values: `-t --type --state -p -P --property -n --lines -o --output -M --machine -H --host --root --image -s --signal \
+--kill-who --kill-whom --job-mode --preset-mode --what --timestamp --address -j`,
+};
 const serviceQuestions =
   'status|show|show-environment|cat|help|get-default|is-active|is-enabled|is-failed|is-system-running|list|list-[a-z-]+|' +
   'timesync-status|session-status|user-status|seat-status|show-[a-z]+|tree|introspect';
@@ -41,13 +50,24 @@ export const hostPrograms: Programs = {
     runs: 0,
     assignments: true,
     values: userValues,
-    only: { '-V --version -l --list -v --validate -k --reset-timestamp -K --remove-timestamp': 'r' },
+    /** `-k` before a command asks anew, and runs it. */
+    only: { '-V --version -l --list -v --validate -K --remove-timestamp': 'r' },
   }),
   su: { is: 'h', why: privileges, text: '-c --command', values: '-s -g -G -w --shell' },
   ...each('runuser sg', { is: 'h', why: privileges, text: '-c --command', runs: 0, values: '-u -g -G -s' }),
   ...each('newgrp login setuidgid su-exec gosu', { is: 'h', why: privileges }),
   setcap: { is: 'h', why: privileges, only: { '-v': 'r' } },
-  capsh: { is: 'h', why: privileges, only: { '--print --decode --explain --supports --has-p': 'r' } },
+  /** Its options are steps, done in order; the words after `--` are a shell's. */
+  capsh: {
+    is: 'h',
+    why: privileges,
+    only: { '--print --decode --explain --supports --has-p': 'r' },
+    with: {
+      '-- -+ --drop --caps --inh --addamb --delamb --noamb --uid --cap-uid --gid --groups --user --keep --secbits': 'h',
+      '--mode --chroot --forkfor --killit --shell --strict --noenv': 'h',
+    },
+    matching: { '^[=+-]+$': 'h' },
+  },
   ...each('docker podman nerdctl lxc crictl ctr runc crun buildah kind minikube machinectl', container),
   ...each('docker-compose podman-compose', container),
   ...each('lxc-attach lxc-start lxc-create', { is: 'h', why: containers }),

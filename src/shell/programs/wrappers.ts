@@ -5,11 +5,27 @@ import { each, type Programs } from '../program.js';
 const firstProcess = { '^0*1(,|$)': 'h' } as const;
 
 export const wrapperPrograms: Programs = {
-  ...each('nohup setsid chronic unbuffer rlwrap catchsegv eatmydata fakeroot xvfb-run dbus-run-session caffeinate', {
+  /** A letter that is taken to have a value hides the command behind it: `setsid -f rm` has none. */
+  ...each('nohup setsid chronic unbuffer catchsegv eatmydata', { is: 'r', runs: 0 }),
+  'dbus-run-session': { is: 'r', runs: 0, values: '--config-file --dbus-daemon' },
+  caffeinate: { is: 'r', runs: 0, values: '-t -w' },
+  'xvfb-run': {
     is: 'r',
     runs: 0,
-    values: '-l -s -b -n -e -f -a -p',
-  }),
+    values: '-e -f -n -p -s -w --error-file --auth-file --server-num --xauth-protocol --server-args --wait',
+  },
+  fakeroot: {
+    is: 'r',
+    runs: 0,
+    with: { '-s --save': 'm', '-l --lib -f --faked': 'm' },
+    values: '-l -f -s -i -b --lib --faked --save --load --fd-base',
+  },
+  rlwrap: {
+    is: 'r',
+    runs: 0,
+    with: { '-H --history-filename -l --logfile -z --filter': 'm' },
+    values: '-b -C -D -f -g -H -l -M -O -P -q -s -S -t -w -z --history-filename --logfile --filter --file',
+  },
   nice: { is: 'r', runs: 0, values: '-n --adjustment' },
   ionice: { is: 'r', runs: 0, values: '-c -n -p --class --classdata' },
   chrt: { is: 'r', runs: 1, values: '-T -P -D -p' },
@@ -17,17 +33,30 @@ export const wrapperPrograms: Programs = {
   timeout: { is: 'r', runs: 1, values: '-k -s --kill-after --signal' },
   stdbuf: { is: 'r', runs: 0, values: '-i -o -e --input --output --error' },
   time: { is: 'r', runs: 0, with: { '-o --output': 'm' }, values: '-f -o --format --output' },
-  flock: { is: 'r', runs: 1, text: '-c --command', values: '-w -E --timeout' },
-  prlimit: { is: 'r', runs: 0, values: '-p --pid' },
-  setpriv: { is: 'r', runs: 0, values: '--reuid --regid --groups --inh-caps --bounding-set' },
+  flock: { is: 'r', runs: 1, text: '-c --command', values: '-w -E --wait --timeout --conflict-exit-code' },
+  prlimit: { is: 'r', runs: 0, values: '-p --pid -o --output' },
+  setpriv: {
+    is: 'r',
+    runs: 0,
+    values: `--reuid --regid --ruid --euid --rgid --egid --groups --inh-caps --ambient-caps --bounding-set --securebits \
+--pdeathsig --ptracer --selinux-label --apparmor-profile --landlock-access --landlock-rule --seccomp-filter`,
+  },
   script: { is: 'm', text: '-c --command', bare: 'mi', values: '-c -I -O -B -T -E' },
-  ...each('strace ltrace', {
+  strace: {
     is: 'm',
     runs: 0,
     valued: { '-p --attach': firstProcess },
-    values: '-e -o -p -s -u -a -S -P -E -I -O -X -l -n',
+    values: `-e -o -p -s -u -a -S -P -E -I -O -X -U -b --attach --output --trace --user --env --string-limit --columns \
+--trace-path --interruptible --summary-sort-by --summary-columns --summary-syscall-overhead --const-print-style`,
     why: 'traces other processes',
-  }),
+  },
+  ltrace: {
+    is: 'm',
+    runs: 0,
+    valued: { '-p': firstProcess },
+    values: '-e -o -p -s -u -a -l -n -x -A -D -F -w --output --library --indent --align --config --where',
+    why: 'traces other processes',
+  },
   valgrind: { is: 'm', runs: 0 },
   perf: {
     is: 'm',
@@ -50,13 +79,20 @@ export const wrapperPrograms: Programs = {
     values: '-x -ex -p -pid -c --pid --command --eval-command',
     why: 'can attach to other processes',
   }),
-  hyperfine: { is: 'm', runsText: true, values: '-w -r -m -M -p -c -s -n -L -P -u' },
-  watch: { is: 'i', runsText: true, values: '-n -q' },
+  hyperfine: {
+    is: 'm',
+    runsText: true,
+    text: '-p --prepare -c --cleanup -s --setup -C --conclude',
+    values: '-w -r -m -M -n -L -P -u -S -D --warmup --runs --min-runs --max-runs --shell --command-name',
+  },
+  watch: { is: 'i', runsText: true, values: '-n -q -s --interval --equexit --shotsdir' },
   'start-stop-daemon': { is: 'm', text: '-x --exec', values: '-x -a -p -u -n -d' },
   nodemon: { is: 'm', text: '-x --exec', values: '-x -w -e -i' },
   entr: { is: 'm', runs: 0 },
   ...each('dotenv dotenvx', { is: 'm', runs: 0, values: '-e -f -v' }),
-  ...each('cross-env env-cmd', { is: 'r', runs: 0, assignments: true }),
+  ...each('cross-env cross-env-shell', { is: 'r', runs: 0, assignments: true }),
+  'env-cmd': { is: 'r', runs: 0, values: '-e -f -r --environments --file --rc-file' },
   ...each('command', { is: 'r', runs: 0, only: { '-v -V': 'r' } }),
-  ...each('builtin busybox toybox exec nocorrect noglob', { is: 'r', runs: 0, values: '-a' }),
+  ...each('builtin busybox toybox nocorrect noglob', { is: 'r', runs: 0, with: { '--install': 'm' } }),
+  exec: { is: 'r', runs: 0, values: '-a' },
 };
