@@ -11,6 +11,10 @@ const refusing = new Map([
   ...['refuse', 'refuseAt', 'fail', 'Error', 'TypeError'].map((name) => [name, all]),
   // Its code comes first, a name third.
   ['failure', [1, 3, 4]],
+  // Why a command is taken for what it is, which a person reads.
+  ['unreadable', [1]],
+  ['holding', [1]],
+  ['reading', [2]],
 ]);
 /** Of an ErrnoError; its code and path are values. */
 const texts = new Set(['operation', 'reason', 'remedy']);

@@ -61,7 +61,10 @@ export function optionValues(list: string | undefined, { options }: Options): re
   return options.filter(({ name }) => known.some((each) => isOption(each, name))).map(({ value }) => value);
 }
 
-export function optionsOf(program: Program, words: readonly Word[], stopAtOperand: boolean): Options {
+/** What of a program's table says which words are its options. */
+export type OptionTable = Pick<Program, 'values' | 'text' | 'attached' | 'dashes'>;
+
+export function optionsOf(program: OptionTable, words: readonly Word[], stopAtOperand: boolean): Options {
   const valued = [...names(program.values), ...names(program.text)];
   const takesValue = (name: string) => valued.some((known) => isOption(known, name));
   const attaches = names(program.attached);

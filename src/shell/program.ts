@@ -16,7 +16,7 @@ export interface Program {
   readonly operands?: Readonly<Record<number, string>>;
   /** Added where an operand matches. */
   readonly matching?: Readonly<Record<string, string>>;
-  /** It only looks where its operands, joined by blanks, match; options can still add to that. A computed operand is `?`. */
+  /** It only looks where its operands, joined by blanks, match; options can still add to that. A computed operand is met by `[^ ]` only. */
   readonly asking?: string;
   /** Added where the value of one of the options matches. */
   readonly valued?: Readonly<Record<string, Readonly<Record<string, string>>>>;

@@ -18,13 +18,16 @@ export interface ProgramCall {
 
 const assignment = /^[A-Za-z_][A-Za-z0-9_]*=/;
 
+/** Not a word of any other kind: `\S` does not match it, so it is neither a question nor what stands before one. */
+const computedOperand = '\n';
+
 function operandText({ operands }: Options): string {
-  return operands.map((word) => knownValue(word) ?? '?').join(' ');
+  return operands.map((word) => knownValue(word) ?? computedOperand).join(' ');
 }
 
 const loopbackHost = /^(?:[a-z]+:\/\/)?(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|::1)(?::[^@/?#\\]*)?(?:\/.*)?$/;
 
-export function speaksToItself({ loopback }: Program, options: Options): boolean {
+export function speaksToItself({ loopback }: Pick<Program, 'loopback'>, options: Options): boolean {
   if (couldHaveOption(loopback?.unless ?? '', options)) return false;
   const values = (words: readonly (Word | undefined)[]) => words.map((word) => knownValue(word) ?? word?.start ?? '?');
   if (loopback?.host !== undefined) {
@@ -99,7 +102,9 @@ function wrapped(program: Program, options: Options, call: ProgramCall): Reading
   const command = rest.slice(program.runs ?? 0);
   // `flock FILE -c TEXT`
   if (names(program.text).includes(knownValue(command[0]) ?? '')) return textReading(call, command[1]);
-  return command.length === 0 ? undefined : reader.command(command, around);
+  if (command.length > 0) return reader.command(command, around);
+  // `flock $X`: its own words and a command in one.
+  return rest.some(({ splits }) => splits) ? unreadable(text, 'the command is computed') : undefined;
 }
 
 function after(list: string, options: Options, words: readonly Word[]): readonly Word[] {

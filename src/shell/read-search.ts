@@ -1,7 +1,6 @@
 /** Programs that run a command for each thing they find or read: `find`, `fd`, `xargs`, `parallel`. */
 import { type Classes, classesOf, readOnly } from './classes.js';
-import { names, optionsOf } from './options.js';
-import type { Program } from './program.js';
+import { names, type OptionTable, optionsOf } from './options.js';
 import type { ProgramCall } from './read-program.js';
 import { type Reading, unreadable } from './reading.js';
 import { knownValue, plainWord, unknownWord, type Word } from './word.js';
@@ -78,8 +77,7 @@ export function readFd(call: ProgramCall): Reading {
   return reading(call, readOnly, 'fd runs a command for what it finds', [commandFor(call, command, '{}')]);
 }
 
-const xargs: Program = {
-  is: 'r',
+const xargs: OptionTable = {
   values: '-a -d -E -I -L -n -P -s --arg-file --delimiter --max-args --max-procs --max-chars --process-slot-var',
   attached: '-e -i -l',
 };
@@ -101,8 +99,7 @@ export function readXargs(call: ProgramCall): Reading {
   ]);
 }
 
-const parallel: Program = {
-  is: 'm',
+const parallel: OptionTable = {
   values: '-j --jobs -a --arg-file -I --colsep -C -N -n --joblog --results --delay --timeout',
 };
 

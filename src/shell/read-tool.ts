@@ -1,7 +1,7 @@
 /** Programs whose words have a grammar of their own. */
 import { posix } from 'node:path';
 import { type Classes, classesOf, hostEscapeRisk, mutating, networked, readOnly } from './classes.js';
-import { couldHaveOption, hasOption, names, optionsOf, optionValues } from './options.js';
+import { couldHaveOption, hasOption, names, type OptionTable, optionsOf, optionValues } from './options.js';
 import { named, type Program } from './program.js';
 import { makesFilesystem } from './programs/devices.js';
 import { gitProgram } from './programs/git.js';
@@ -18,7 +18,7 @@ function reading(call: ProgramCall, classes: Classes, why: string, parts: readon
   return { text: call.text, words, classes, readable: true, why, parts };
 }
 
-const sed: Program = { is: 'r', values: '-e --e --expression -f --file -l --l --line-length', unsure: 'm' };
+const sed: OptionTable = { values: '-e --e --expression -f --file -l --l --line-length' };
 
 /** `-i` takes its suffix attached: what follows it in a cluster is not an option. */
 export function readSed(call: ProgramCall): Reading {
@@ -31,7 +31,7 @@ export function readSed(call: ProgramCall): Reading {
   return reading(call, mutating, writes ? 'sed changes files' : 'the script of sed writes or runs something');
 }
 
-const awk: Program = { is: 'r', values: '-F -v -f --file -i --include -l --load -E --exec -e --source', unsure: 'm' };
+const awk: OptionTable = { values: '-F -v -f --file -i --include -l --load -E --exec -e --source' };
 /** They load code, or write what they know of the program to a file. */
 const awkLoads =
   '-f --file -i --include -l --load -E --exec -d --dump-variables -o --pretty-print -p --profile -D --debug -W';
@@ -140,7 +140,7 @@ export function readTar(call: ProgramCall): Reading {
   };
 }
 
-const env: Program = { is: 'r', values: '-u -C -S -a -P --unset --chdir --split-string --argv0' };
+const env: OptionTable = { values: '-u -C -S -a -P --unset --chdir --split-string --argv0' };
 
 /** Assignments, then a command; `-S` is split into words like shell text. */
 export function readEnv(call: ProgramCall): Reading {
@@ -160,13 +160,13 @@ export function readEnv(call: ProgramCall): Reading {
   return reading(call, readOnly, command.length === 0 ? 'env prints the environment' : 'env runs a command', parts);
 }
 
-const ssh: Program = { is: 'n', values: '-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w' };
+const ssh: OptionTable = { values: '-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w' };
 
 /** Some of its options are commands that run here. */
 export function readSsh(call: ProgramCall): Reading {
   const options = optionsOf(ssh, call.words, true);
   const parts = optionValues('-o', options).flatMap((word) => {
-    const match = /^\s*(?:ProxyCommand|LocalCommand|KnownHostsCommand)\s*[= ]\s*([\s\S]*)$/i.exec(
+    const match = /^\s*(?:ProxyCommand|LocalCommand|KnownHostsCommand)\s*[= ]\s*([\s\S]*)/i.exec(
       knownValue(word) ?? '',
     );
     if (knownValue(word) === undefined) return [unreadable(word?.text ?? call.text, 'an option of ssh is computed')];
@@ -176,8 +176,7 @@ export function readSsh(call: ProgramCall): Reading {
   return reading(call, networked | (alone ? classesOf('i') : readOnly), 'ssh speaks to another machine', parts);
 }
 
-const wget: Program = {
-  is: 'mn',
+const wget: OptionTable & Pick<Program, 'loopback'> = {
   loopback: { is: 'r', unless: '-i --input-file -B --base -e --execute --config' },
   values: '-O --output-document -o -a -P -i -B -e --header --post-data -U -t -T --tries --timeout',
 };

@@ -32,7 +32,7 @@ export const devicePrograms: Programs = {
     why: devices,
     only: { '-l --list -d --dump -s --getsz -F -J --json --verify': 'r' },
   }),
-  parted: { is: 'h', why: devices, only: { '-l --list': 'r' }, asking: '^\\S+ print( |$)' },
+  parted: { is: 'h', why: devices, only: { '-l --list': 'r' }, asking: '^[^ ]+ print( |$)' },
   cryptsetup: { is: 'h', why: devices, asking: '^(luksDump|isLuks|luksUUID|status|benchmark)( |$)' },
   ...each('zpool zfs btrfs', {
     is: 'h',

@@ -1,17 +1,21 @@
 /** Git, by subcommand. What it runs for a configuration value is in `read-git`. */
 import { each, type Program, type Programs } from '../program.js';
 
-const look: Program = { is: 'r', with: { '--output --ext-diff --textconv': 'm' }, values: '-n -S -G -L', unsure: 'm' };
+const look: Program = { is: 'r', with: { '--output --ext-diff --textconv': 'm' }, unsure: 'm' };
+/** To others `-n` and `-L` are letters without a value. */
+const walk: Program = { ...look, values: '-n -S -G -L' };
 /** What follows is a command of git's, or a program whose name begins with `git`. */
-const bisectView: Program = { ...look, operands: { 1: 'd' }, unsure: 'd' };
+const bisectView: Program = { ...walk, operands: { 1: 'd' }, unsure: 'd' };
 const remoteRun = { text: '--upload-pack --receive-pack --exec', matching: { '^ext::': 'h' } } as const;
 
 const subcommands: Programs = {
-  ...each('status log diff show blame annotate shortlog rev-parse rev-list ls-files ls-tree cat-file describe', look),
+  ...each('log diff show rev-list diff-tree diff-index diff-files whatchanged', walk),
+  ...each('status shortlog rev-parse ls-files ls-tree cat-file describe', look),
+  ...each('blame annotate', { ...look, values: '-L -S' }),
   ...each('merge-base for-each-ref show-ref check-ignore check-attr cherry count-objects var version help', look),
-  ...each('name-rev diff-tree diff-index diff-files whatchanged range-diff verify-commit verify-tag merge-tree', look),
+  ...each('name-rev range-diff verify-commit verify-tag merge-tree', look),
   ...each('show-branch get-tar-commit-id patch-id stripspace column check-mailmap', look),
-  grep: { ...look, text: '-O --open-files-in-pager' },
+  grep: { ...look, text: '-O --open-files-in-pager', values: '-e -f -m -A -B -C' },
   fsck: { ...look, with: { '--lost-found': 'm' } },
   'interpret-trailers': {
     is: 'r',
@@ -66,13 +70,13 @@ const subcommands: Programs = {
   },
   stash: {
     is: 'm',
-    subcommands: { ...each('list show', look), ...each('drop clear', { is: 'd' }) },
+    subcommands: { ...each('list show', walk), ...each('drop clear', { is: 'd' }) },
     otherwise: { is: 'm', with: { '-p --patch': 'i' } },
   },
   reflog: {
     is: 'r',
-    subcommands: { ...each('expire delete', { is: 'd' }), ...each('show exists list', look) },
-    otherwise: look,
+    subcommands: { ...each('expire delete', { is: 'd' }), ...each('show exists list', walk) },
+    otherwise: walk,
   },
   worktree: {
     is: 'r',

@@ -37,7 +37,7 @@ const service: Program = {
   is: 'h',
   why: services,
   values: `-t --type --state -p -P --property -n --lines -o --output -M --machine -H --host --root --image -s --signal \
---kill-who --kill-whom --job-mode --preset-mode --what --timestamp --address -j`,
+--kill-who --kill-whom --job-mode --preset-mode --what --timestamp --address`,
 };
 const serviceQuestions =
   'status|show|show-environment|cat|help|get-default|is-active|is-enabled|is-failed|is-system-running|list|list-[a-z-]+|' +
@@ -68,7 +68,7 @@ export const hostPrograms: Programs = {
     },
     matching: { '^[=+-]+$': 'h' },
   },
-  ...each('docker podman nerdctl lxc crictl ctr runc crun buildah kind minikube machinectl', container),
+  ...each('docker podman nerdctl lxc crictl ctr runc crun buildah kind minikube', container),
   ...each('docker-compose podman-compose', container),
   ...each('lxc-attach lxc-start lxc-create', { is: 'h', why: containers }),
   skopeo: { is: 'mn', asking: '^(inspect|list-tags)( |$)' },
@@ -76,11 +76,11 @@ export const hostPrograms: Programs = {
   ...each('unshare', { is: 'h', why: namespaces, runs: 0, values: '-R -w -S -G --map-user --map-group' }),
   ...each('bwrap firejail nsjail', { is: 'h', why: namespaces }),
   chroot: { is: 'h', why: namespaces, runs: 1 },
-  ...each('systemctl loginctl busctl timedatectl hostnamectl localectl resolvectl', {
+  ...each('systemctl loginctl busctl timedatectl hostnamectl localectl resolvectl machinectl', {
     ...service,
     asking: `^$|^(${serviceQuestions})( |$)`,
   }),
-  ...each('service rc-service', { ...service, asking: '^\\S+ status$', only: { '--status-all': 'r' } }),
+  ...each('service rc-service', { ...service, asking: '^[^ ]+ status$', only: { '--status-all': 'r' } }),
   ...each('systemd-run dbus-send gdbus batch atd cron initctl', { is: 'h', why: services }),
   crontab: { is: 'h', why: services, only: { '-l': 'r' }, values: '-u' },
   at: { is: 'h', why: services, only: { '-l -V': 'r' }, values: '-q -f -t' },
@@ -115,6 +115,8 @@ export const hostPrograms: Programs = {
     is: 'h',
     why: kernel,
     asking: '^((show|list|ls|status|describe|genkey|pubkey|genpsk)( |$)|\\S+ (show|list|ls)( |$))',
+    /** A file of commands. */
+    with: { '-f --file -i --interactive -b --batch': 'h' },
   }),
   'firewall-cmd': {
     is: 'h',

@@ -12,8 +12,16 @@ const installs: Program = {
   why: system,
   asking: `^$|^(${questions})( |$)`,
   only: { '--version --prefix --cellar --repository': 'r' },
-  values: '-c -o -t -q --config-file --option --target-release --host-architecture',
 };
+
+/** Options of each before its subcommand: a word that is taken for a question while it is a value hides what is asked. */
+const yumValues = `-c --config -d --debuglevel -e --errorlevel -R --randomwait -x --exclude --excludepkgs --installroot \
+--releasever --setopt --enablerepo --disablerepo --repo --repoid --comment --color --destdir --downloaddir --forcearch`;
+const zypperValues = `-c --config -D --reposd-dir -C --cache-dir --raw-cache-dir --solv-cache-dir --pkg-cache-dir -R --root \
+--installroot --releasever -p --plus-repo --plus-content --userdata`;
+const apkValues = `-p --root -X --repository --arch --cache-dir --cache-max-age --keys-dir --progress-fd --repositories-file \
+--timeout --wait`;
+const aptValues = '-c -o -t -a --config-file --option --target-release --default-release --host-architecture';
 
 const simulates = {
   '--version -v -h -s --simulate --just-print --dry-run --no-act --recon --print-uris': 'r',
@@ -22,16 +30,24 @@ const simulates = {
 const apt: Program = {
   ...installs,
   only: simulates,
+  values: aptValues,
   subcommands: {
     ...each(questions.replaceAll('|', ' '), { is: 'r' }),
     ...each('download source changelog', { is: 'mn' }),
   },
-  otherwise: { is: 'hn', why: system, only: simulates, values: installs.values ?? '' },
+  otherwise: { is: 'hn', why: system, only: simulates, values: aptValues },
 };
 
 export const systemPackagePrograms: Programs = {
   ...each('apt apt-get aptitude', apt),
-  ...each('yum dnf zypper apk brew snap flatpak port emerge xbps-install', installs),
+  ...each('yum dnf microdnf', { ...installs, values: yumValues }),
+  zypper: { ...installs, values: zypperValues },
+  apk: { ...installs, values: apkValues },
+  ...each('brew snap', installs),
+  flatpak: { ...installs, values: '--installation --arch --columns' },
+  port: { ...installs, values: '-D -F' },
+  /** Their operands are packages, whatever they are called. */
+  ...each('emerge xbps-install', { is: 'hn', why: system, only: { '--version': 'r' } }),
   pacman: { is: 'hn', why: system, only: { '-Q --query -T --deptest -V': 'r' } },
   'nix-env': { is: 'hn', why: system, only: { '-q --query': 'r' } },
   nix: { is: 'mn' },

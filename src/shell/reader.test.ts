@@ -1,0 +1,106 @@
+/** The limits of what is read: on both sides of each, whatever is at hand to reach it. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { shellCommands, shellNesting, shellOpenings, shellTextCharacters } from '../base/limits/decisions.js';
+import { classesOf, classNames, commandClasses, isCommandClass, mostDangerous } from './classes.js';
+import { classification } from './classify.js';
+import { ParserNeeded, ShellReader } from './reader.js';
+import * as parser from './shell-parser.js';
+import { terminal } from './surroundings.js';
+import { plainWord } from './word.js';
+
+const around = { input: terminal, variables: new Map(), functions: new Set<string>() };
+
+function reads(text: string, depth = 0): boolean {
+  return classification(new ShellReader(parser).text(text, { ...around, depth })).readable;
+}
+
+describe('how much is read', () => {
+  it('is bounded by how deep commands and texts are within each other', () => {
+    for (const [text, levels] of [
+      ['ls', 1],
+      ['ls a; ls b', 1],
+      ["sh -c 'ls'", 3],
+      ['X=1', 0],
+      ['nice nice ls', 3],
+      ['eval "eval ls"', 5],
+      ["[[ -v 'a[$(ls)]' ]]", 2],
+    ] as const) {
+      assert.equal(reads(text, shellNesting - levels), true, text);
+      assert.equal(reads(text, shellNesting - levels + 1), false, text);
+    }
+  });
+
+  it('is bounded by how many commands there are', () => {
+    const reader = new ShellReader(parser);
+    const ask = (...words: string[]) => reader.command(words.map(plainWord), { ...around, depth: 0 }).readable;
+    for (let count = 1; count < shellCommands; count += 1) assert.equal(ask(), true);
+    assert.equal(ask('ls'), true);
+    assert.equal(ask('ls'), false);
+  });
+
+  it('is bounded by the length of all texts together', () => {
+    const text = (length: number) => `: ${'a'.repeat(length - 2)}`;
+    assert.equal(reads(text(shellTextCharacters)), true);
+    assert.equal(reads(text(shellTextCharacters + 1)), false);
+    const reader = new ShellReader(parser);
+    const half = text(shellTextCharacters / 2);
+    assert.equal(reader.text(half, { ...around, depth: 0 }).readable, true);
+    assert.equal(reader.text(half, { ...around, depth: 0 }).readable, true);
+    assert.equal(reader.text('ls', { ...around, depth: 0 }).readable, false);
+  });
+
+  it('is bounded by how many substitutions are opened', () => {
+    for (const opening of ['$(', '<(', '>(', '((', '{a']) {
+      const text = (count: number) => `: '${Array<string>(count).fill(opening).join(' ')}'`;
+      assert.equal(reads(text(shellOpenings)), true, opening);
+      assert.equal(reads(text(shellOpenings + 1)), false, opening);
+    }
+    assert.equal(reads(`: '${'{ '.repeat(shellOpenings + 1)}'`), true);
+  });
+
+  it('needs a parser for all but plain words', () => {
+    const reader = new ShellReader(undefined);
+    for (const text of ['ls', 'ls -la a.b', './a b=c', 'a_1 x@y%z+1,2:3']) {
+      assert.equal(reader.text(text, { ...around, depth: 0 }).readable, true, text);
+    }
+    for (const text of [
+      'ls ',
+      ' ls',
+      'ls  a',
+      'a=b c',
+      'ls;ls',
+      "ls 'a'",
+      'ls *',
+      'if a',
+      'time ls',
+      'ls\nls',
+      '~/a',
+      'a !',
+    ]) {
+      assert.throws(() => reader.text(text, { ...around, depth: 0 }), ParserNeeded, text);
+    }
+  });
+});
+
+describe('classes', () => {
+  it('are a letter each, and any other letter is a defect', () => {
+    for (const letter of 'abcefgjklopqstuvwxyzR -') assert.throws(() => classesOf(letter), TypeError, letter);
+    assert.deepEqual(
+      [...'rimdnh'].map((letter) => classNames(classesOf(letter))),
+      commandClasses.map((name) => [name]),
+    );
+  });
+
+  it('are named from the least to the most dangerous, without what the stronger says', () => {
+    assert.deepEqual(classNames(classesOf('hndmi')), ['interactive', 'destructive', 'networked', 'host_escape_risk']);
+    assert.deepEqual(classNames(classesOf('rm')), ['mutating']);
+    assert.equal(mostDangerous(classesOf('imn')), 'networked');
+    assert.equal(mostDangerous(classesOf('r')), 'read_only');
+  });
+
+  it('have names that are known', () => {
+    for (const name of commandClasses) assert.equal(isCommandClass(name), true);
+    assert.equal(isCommandClass('readonly'), false);
+  });
+});
