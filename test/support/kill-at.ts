@@ -1,8 +1,7 @@
 /** kill -9 of a program and all it started at a chosen step: the N-th call that changes something below a directory. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkout } from './program.js';
+import { compileOnce } from './compiled-program.js';
 
 /** Its exit code where the program had ended before. */
 export const notKilled = 99;
@@ -10,9 +9,9 @@ export const notKilled = 99;
 /** The program in `directory`; undefined where it cannot be compiled, or this host does not let a program be traced. */
 export function compileKillAt(directory: string): string | undefined {
   const program = join(directory, 'kill-at');
-  const source = join(checkout, 'test', 'support', 'kill-at.c');
-  if (spawnSync('gcc', ['-O1', '-D_GNU_SOURCE', '-o', program, source]).status !== 0) return undefined;
-  chmodSync(program, 0o755);
+  const sources = [join('test', 'support', 'kill-at.c')];
+  const failed = compileOnce({ compiler: 'gcc', flags: ['-O1', '-D_GNU_SOURCE'], sources }, program);
+  if (failed !== undefined) return undefined;
   const traced = spawnSync(program, ['1', directory, 'mkdir', join(directory, 'traced')], { encoding: 'utf8' });
   return traced.status === 0 ? program : undefined;
 }

@@ -1,20 +1,26 @@
 /** Programs compiled so that a wrong step in memory, or undefined arithmetic, ends them with a message. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { compileOnce } from './compiled-program.js';
 import { checkout } from './program.js';
 
 const common = ['-std=gnu11', '-g', '-O1', '-pthread', '-D_GNU_SOURCE', '-fno-omit-frame-pointer', '-Inative'];
 const optionsFile = join('test', 'fuzz', 'sanitizer-options.c');
 
-function compile(compiler: string, words: readonly string[], program: string): string {
-  const { status, stderr } = spawnSync(compiler, [...common, ...words, '-o', program], {
-    cwd: checkout,
-    encoding: 'utf8',
-  });
-  if (status !== 0) throw new Error(`${compiler} could not compile ${program}: ${stderr}`);
-  chmodSync(program, 0o755);
+/** Headers are looked for in `native/`. */
+function compile(compiler: string, flags: readonly string[], sources: readonly string[], program: string): string {
+  const headers = filesOf('native', '.h');
+  const failed = compileOnce({ compiler, flags: [...common, ...flags], sources, included: headers }, program);
+  if (failed !== undefined) throw new Error(failed);
   return program;
+}
+
+function filesOf(folder: string, ending: string): string[] {
+  return readdirSync(join(checkout, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith(ending))
+    .sort()
+    .map((file) => join(folder, file));
 }
 
 /** Whether this compiler can link what it needs: its runtime is a package of its own. */
@@ -34,14 +40,8 @@ const sanitizers = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all']
 /** `native/NAME` as it is, sanitized. */
 export function compileSanitized(name: string, directory: string): string {
   const folder = join('native', name);
-  const sources = readdirSync(join(checkout, folder), { recursive: true, encoding: 'utf8' }).filter((file) =>
-    file.endsWith('.c'),
-  );
-  return compile(
-    'gcc',
-    [...sanitizers, `-I${folder}`, ...sources.map((file) => join(folder, file)), optionsFile],
-    join(directory, name),
-  );
+  const sources = [...filesOf(folder, '.c'), optionsFile];
+  return compile('gcc', [...sanitizers, `-I${folder}`], sources, join(directory, name));
 }
 
 export interface Fuzzer {
@@ -53,10 +53,10 @@ export interface Fuzzer {
 export function compileFuzzer(sources: readonly string[], program: string): Fuzzer {
   if (canCompile('clang', '-fsanitize=fuzzer,address,undefined')) {
     const flags = ['-fsanitize=fuzzer,address,undefined', '-fno-sanitize-recover=all'];
-    return { program: compile('clang', [...flags, ...sources], program), guided: true };
+    return { program: compile('clang', flags, sources, program), guided: true };
   }
   const driver = join('test', 'fuzz', 'blind-driver.c');
-  return { program: compile('gcc', [...sanitizers, ...sources, driver, optionsFile], program), guided: false };
+  return { program: compile('gcc', sanitizers, [...sources, driver, optionsFile], program), guided: false };
 }
 
 export function fuzz(fuzzer: Fuzzer, corpus: string, seconds: number, seed: number) {
