@@ -25,6 +25,7 @@ import { parseArgs } from 'node:util';
 import { inCheckout, root } from './setup/checkout.mjs';
 import { filesBelow } from './setup/files.mjs';
 import { setupOrExit } from './setup.mjs';
+import { keepersOfRun } from './test/keepers.mjs';
 import { makeTemporary, removeTemporary } from './test/left-behind.mjs';
 import { longestFirst } from './test/longest-first.mjs';
 
@@ -37,7 +38,7 @@ await setupOrExit('test');
 
 const { fixedSeed } = await import(inCheckout('dist', 'js', 'test', 'support', 'random.js'));
 const seed = process.env.CTX_TEST_SEED ?? String(options.soak ? randomInt(2 ** 31) : fixedSeed);
-// A keeper stays behind: tests that are about it switch it on.
+// A keeper stays behind: tests that are about it switch it on, and warm stages use those that this run ends.
 const environment = {
   ...process.env,
   CTX_KEEPER: 'off',
@@ -64,11 +65,11 @@ const mostRunAgain = 5;
 const minutesOfFile = options.soak ? 360 : 10;
 /** A verb waits for the disk and for other processes about a third of its time. */
 const filesAtOnce = Math.min(availableParallelism() + 1, 4);
-const { status, failedFiles } = runTests(longestFirst(files), filesAtOnce);
+const { status, failedFiles } = await runTests(longestFirst(files), filesAtOnce);
 let passed = status === 0;
 if (!passed && words.length === 0 && failedFiles.length > 0 && failedFiles.length <= mostRunAgain) {
   console.log(`\nUNSTABLE: ${failedFiles.join(', ')}: failed beside the others (see above), and once more alone:\n`);
-  passed = runTests(failedFiles, 1).status === 0;
+  passed = (await runTests(failedFiles, 1)).status === 0;
 }
 process.exitCode = passed && failed.length === 0 ? 0 : 1;
 
@@ -78,9 +79,10 @@ function compiledFrom(path) {
   return source.endsWith('.ts') ? `dist/js/${source.replace(/\.ts$/, '.js')}` : source;
 }
 
-function runTests(paths, concurrency) {
+async function runTests(paths, concurrency) {
   const scratch = mkdtempSync(join(tmpdir(), 'ctx-tests-'));
   const temporary = makeTemporary();
+  const keepers = await keepersOfRun();
   const failed = join(scratch, 'failed');
   const settings = {
     files: paths.map((path) => inCheckout(path)),
@@ -96,13 +98,14 @@ function runTests(paths, concurrency) {
     const { status: code } = run([process.execPath, ...loaded, inCheckout('scripts', 'test', 'run-files.mjs')], {
       input,
       stdio: ['pipe', 'inherit', 'inherit'],
-      env: { ...environment, TMPDIR: temporary },
+      env: { ...environment, TMPDIR: temporary, CTX_TEST_KEEPERS: keepers.directory },
     });
     const named = readFileSync(failed, 'utf8').split('\n').filter(Boolean);
     // A suite that a helper opens is named by the helper, too: what can be run again is a test file.
     const failedFiles = [...new Set(named.map(compiledFrom))].filter((path) => /\.test\.m?js$/.test(path));
     return { status: code, failedFiles };
   } finally {
+    keepers.end();
     removeTemporary(temporary);
     rmSync(scratch, { recursive: true, force: true });
   }

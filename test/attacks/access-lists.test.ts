@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 /** u::rw, u:UID:rw, g::---, m::rw, o::---. */
@@ -21,7 +21,7 @@ function listNaming(uid: number): string {
 const somebody = 54_321;
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
   const listOf = (project: string, name: string) =>
     stage.shell(

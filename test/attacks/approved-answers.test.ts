@@ -6,7 +6,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
-import { useStage } from '../support/stage.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 interface Waiting {
@@ -16,7 +17,7 @@ interface Waiting {
 }
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   before(() => {
     const rules = ['sh', 'true'].map((name) => ({
       action: 'require_approval',
@@ -31,6 +32,7 @@ forEachUser((user) => {
       const { approvals } = (await stage.json(project, ['approvals', 'list'])) as { approvals: readonly Waiting[] };
       const found = approvals.find(({ directory }) => directory === project);
       if (found !== undefined) return found.id;
+      await sleep(50);
     }
     return assert.fail('nothing waits');
   };

@@ -5,13 +5,13 @@ import { before, test } from 'node:test';
 import { inKeptJail } from '../support/kept-jail.js';
 import { ownSeconds, processesCalled, until } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
-import { parseJson, useStage } from '../support/stage.js';
+import { parseJson, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const script = 'echo "echo good" > build.sh';
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   before(() => {
     const match = { command: ['sh', 'build.sh'] };
     const rules = [{ action: 'require_approval', agent: '*', match }];

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { keeperOf } from '../support/keeper.js';
 import { inKeptJail } from '../support/kept-jail.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const fill = `cd "$HOME"; mkdir -p .npm/_cacache/content go/pkg/mod/old .cargo/registry .m2/repository .gradle/caches .cache/pip .cache/huggingface
@@ -15,7 +15,7 @@ const caches = '.npm/_cacache go/pkg/mod .cargo/registry .m2/repository .gradle/
 const look = `cd "$HOME"; find ${caches} | sort | xargs stat -c '%n %a %u %Y %s %h'; cat $(find ${caches} -type f | sort)`;
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   before(() => void stage.shell(stage.home, fill));
 
   test('everything a command does to a cache stays in its fork, and is gone with it', async () => {

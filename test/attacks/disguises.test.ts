@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 import { useVolley } from '../support/volley.js';
 
@@ -48,7 +48,7 @@ const needs: Readonly<Record<string, string>> = {
 };
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const count = Object.keys(disguises).length;
   const volley = useVolley(stage, {
     world: `mkdir ../victims; for i in $(seq 0 ${count}); do echo kept > ../victims/$i; done; echo own > own`,

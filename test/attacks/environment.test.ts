@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { cannotCompile } from '../support/attack-program.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 import { useVolley } from '../support/volley.js';
 
@@ -79,7 +79,7 @@ const variables: Readonly<Record<string, Variable>> = {
 };
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   // Into ctx itself the library may be loaded, as into all of that person's programs: it speaks up only inside.
   // One variable at a time outside: together they would be in each other's way. All at once for ctx.
   const volley = useVolley(stage, {

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { asOneUser } from '../support/users.js';
 
 const isSoak = process.env['CTX_SOAK'] === '1';
@@ -23,7 +23,7 @@ const hugeCommit = `truncate -s 2500M z; id=$(git hash-object -t commit --litera
   echo $id > .git/refs/heads/huge`;
 
 asOneUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('a tree of 30 to the 12th files comes home as the few objects it is', async () => {
     const project = stage.project(first);

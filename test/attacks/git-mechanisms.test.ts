@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { differing } from '../support/fork-and-home.js';
 import { mechanisms as all, type Mechanism } from '../support/git-mechanisms.js';
 import { randomFrom, testSeed } from '../support/random.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const isLong = process.env['CTX_SOAK'] === '1';
@@ -36,7 +36,7 @@ function script(part: (mechanism: Mechanism) => string, ran: string): string {
 }
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const namesIn = (directory: string) =>
     stage
       .shell(directory, 'ls')

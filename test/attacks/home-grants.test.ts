@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('links on PATH lead to no secret: not into ~/.ssh, and not from a directory that agents write', async () => {
     stage.shell(

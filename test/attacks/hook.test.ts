@@ -6,11 +6,11 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { inKeptJail } from '../support/kept-jail.js';
-import { parseJson, useStage } from '../support/stage.js';
+import { parseJson, useWarmStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   const decision = async (project: string, tool: string, input: object, cwd = project) => {
     const text = JSON.stringify({ cwd, hook_event_name: 'PreToolUse', tool_name: tool, tool_input: input });

@@ -9,7 +9,7 @@ import { lstatSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { liveTree } from '../support/layers.js';
-import { type Stage, useStage } from '../support/stage.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser, isRoot, spawnIdentity } from '../support/users.js';
 
 const isSoak = process.env['CTX_SOAK'] === '1';
@@ -56,7 +56,7 @@ const depth = 60;
 const deep = `i=0; while [ $i -lt ${depth} ]; do mkdir ${part}; cd ${part}; i=$((i+1)); done; echo deep > file`;
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   /** Entries of one directory: many enough once, and again as the second user. */
   const fewer = isRoot && user.uid !== 0 ? 1_000 : 3_000;
   const many = isSoak ? 1_000_000 : fewer;

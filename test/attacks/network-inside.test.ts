@@ -14,7 +14,7 @@ import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { cannotCompile } from '../support/attack-program.js';
 import { fooledBy, startCareless } from '../support/careless-proxy.js';
 import { ctxResolving } from '../support/resolver.js';
-import { parseJson, useStage } from '../support/stage.js';
+import { parseJson, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 import { useVolley } from '../support/volley.js';
 
@@ -35,7 +35,7 @@ const listen = async (handle: (request: IncomingMessage, response: ServerRespons
 };
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const servers: Server[] = [];
   let datagrams: Datagrams;
   let asked: string[] = [];

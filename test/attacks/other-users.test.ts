@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { keptJailPlace } from '../../src/kept-jail/jail-place.js';
 import { until } from '../support/process.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 
 /** No one's on any host. */
@@ -15,7 +15,7 @@ const stranger = 54_321;
 const skip = isRoot ? false : 'only root can make files of another user';
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   /** A place that everybody may write, in which names lead to what only the person may. */
   function trap(name: string, owner: number): { readonly place: string; readonly victim: string } {

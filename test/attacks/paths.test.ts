@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cannotCompile } from '../support/attack-program.js';
 import { randomFrom, testSeed } from '../support/random.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 import { useVolley } from '../support/volley.js';
 
@@ -40,7 +40,7 @@ function spellings(count: number, random: () => number): string[] {
 }
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const volley = useVolley(stage, {
     world: `${world}\nln -s . ../up; ln -s secrets ../link`,
     prelude,

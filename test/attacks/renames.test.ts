@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { inKeptJail } from '../support/kept-jail.js';
 import { cannotMountSmallDisk, onSmallDisk, overlayWorksOn } from '../support/small-disk.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const soak = process.env['CTX_SOAK'] === '1';
@@ -58,7 +58,7 @@ print(open('target/file').read(), end='')
 `;
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('a program that has restricted itself gets no rename by asking for it', async () => {
     const project = stage.project(fill(3));

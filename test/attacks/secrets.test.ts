@@ -10,13 +10,13 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { cannotCompile, compileAttackProgram } from '../support/attack-program.js';
 import type { Running, StartOptions } from '../support/process.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const skip = cannotCompile ?? false;
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const token = `secret-${randomBytes(8).toString('hex')}`;
   const hosts: Running[] = [];
   const servers: Server[] = [];

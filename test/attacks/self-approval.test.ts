@@ -6,16 +6,17 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { before, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { keptJailPlace } from '../../src/kept-jail/jail-place.js';
 import { inKeptJail } from '../support/kept-jail.js';
 import { recordsOf } from '../support/record.js';
-import { parseJson, useStage } from '../support/stage.js';
+import { parseJson, useWarmStage } from '../support/stage.js';
 import { cannotType, TypedTerminal } from '../support/typed-terminal.js';
 import { forEachUser } from '../support/users.js';
 
 forEachUser(
   (user) => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
     before(async () => assert.equal((await stage.ctx(stage.home, ['agent', 'new', 'agent'])).code, 0));
 
     const statusOf = async (project: string, id: string) => {
@@ -140,7 +141,7 @@ forEachUser(
             const screen = await terminal.shows(/\[N\]o:/);
             const first = /curl ([ab]);/.exec(screen)?.[1] ?? '';
             const second = first === 'a' ? 'b' : 'a';
-            while ((await waitingIn(project)).length < 2);
+            while ((await waitingIn(project)).length < 2) await sleep(50);
             assert.equal(terminal.screen().match(/Run it/g)?.length, 1, 'the other question is not there yet');
             terminal.type('y', 'Enter');
             await terminal.shows(new RegExp(`ended-${first} 0`));

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const without = (program: string) =>
@@ -18,7 +18,7 @@ for protocol in range(32):
     except OSError: pass`;
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('/sys has the processors and the memory, and nothing of it can be written', async () => {
     const project = stage.project();

@@ -10,7 +10,7 @@ import { cannotCompile, compileAttackProgram } from '../support/attack-program.j
 import { reasonToSkip } from '../support/fuse-in-jail.js';
 import { keeperOff } from '../support/keeper.js';
 import { recordsOf } from '../support/record.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { asOneUser, forEachUser, type TestUser } from '../support/users.js';
 
 const skip = (user: TestUser) => reasonToSkip(user) ?? cannotCompile;
@@ -74,7 +74,7 @@ function answerAt(path: string, directory: string): Promise<string> {
 forEachUser((user) => {
   const lacking = skip(user);
   describe('attacks on tools', lacking === undefined ? { concurrency: 2 } : { skip: lacking }, () => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
     before(() => void compileAttackProgram(stage.directory, 'caller'));
 
     test('a forged argv[0], a copy of the client and a forged path gain nothing', async () => {
@@ -217,7 +217,7 @@ ls /run/ctx /ctx/agent /ctx/tool/fs.read 2>&1 | grep -c 'No such'; ls -A ~ /tmp 
 asOneUser((user) => {
   const lacking = skip(user);
   describe('attacks on tools', lacking === undefined ? { concurrency: 2 } : { skip: lacking }, () => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
     before(() => void compileAttackProgram(stage.directory, 'caller'));
 
     test('a program that is exchanged while it is called runs as the one that was decided about, or not at all', async () => {

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { keeperOff } from '../support/keeper.js';
 import { memoryGroup } from '../support/memory-group.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 
 const soaking = process.env['CTX_SOAK'] === '1';
@@ -60,7 +60,7 @@ sys.exit(code)`;
 forEachUser((user) => {
   // The short form is for those whose rights are fewer.
   if (!soaking && isRoot && user.uid === 0) return;
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   for (const { name, script, applies } of shapes) {
     test(`${name}: every verb in 300 MB`, async () => {

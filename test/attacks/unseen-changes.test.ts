@@ -1,7 +1,7 @@
 /** What a repository or a command does must show in the report or not happen: ways to change files unseen. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const repository =
@@ -14,7 +14,7 @@ const ways = {
 };
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   for (const [name, prepare] of Object.entries(ways)) {
     test(`a program that the repository names as ${name} changes nothing below the fork`, async () => {

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileS
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { agentWith, exec, fails, ok, withoutViews } from '../support/agents.js';
-import { type Stage, useStage } from '../support/stage.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
 import { configuration, serverOf } from '../support/tool-sources.js';
 import { forEachUser, isRoot, spawnIdentity } from '../support/users.js';
 
@@ -20,7 +20,7 @@ async function mountingAgent(stage: Stage, cwd: string, name: string, mount: str
 
 forEachUser((user) => {
   describe('what an agent keeps', { skip: withoutViews, concurrency: 1 }, () => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
     const homeOf = (agent: string) => join(stage.store, 'ctx', 'home', String(user.uid), 'agent', agent);
 
     test('its home is one for all its commands and workspaces, and what is kept of its runs it only reads', async () => {

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { exec, fails, ok, withoutViews } from '../support/agents.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const lines = (...mounts: readonly (readonly string[])[]) =>
@@ -14,7 +14,7 @@ const lines = (...mounts: readonly (readonly string[])[]) =>
 
 forEachUser((user) => {
   describe('mounts of an agent', { skip: withoutViews, concurrency: 1 }, () => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
 
     test('trees and the workspace are where its file says, reported, undone, and known to ctx why', async () => {
       const project = stage.project('mkdir -p docs .ctx; echo d > docs/d; echo a > a; echo "{}" > .ctx/note');

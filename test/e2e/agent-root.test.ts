@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 /** A shell, three programs and what they are linked to, at merged-usr paths. */
@@ -26,7 +26,7 @@ async function ok(stage: Stage, cwd: string, words: readonly string[]): Promise<
 }
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('its root is all there is, read-only, beside its fork and what it is granted', async () => {
     const place = stage.makeDirectory('systems');

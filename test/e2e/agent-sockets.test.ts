@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { agentWith, exec, ok, withoutViews } from '../support/agents.js';
 import { recordsOf } from '../support/record.js';
-import { type Stage, useStage } from '../support/stage.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 /** Sends each line as it is, waits for as many results, and prints what came. */
@@ -58,7 +58,7 @@ async function lines(
 
 forEachUser((user) => {
   describe('sockets and logs of an agent', { skip: withoutViews, concurrency: 1 }, () => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
     const project = () => stage.project(`cat > client.js <<'END'\n${client}\nEND\necho text > file`);
 
     test('lines are answered as calls of objects are, an id is one request, and a call can be cancelled', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { agentWith, exec, executes, ok, withoutViews } from '../support/agents.js';
 import { recordsOf } from '../support/record.js';
-import { type Stage, useStage } from '../support/stage.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 /** `EXIT CODE WHAT IT SAID` of each. */
@@ -24,7 +24,7 @@ function matchAll(answers: readonly string[], wanted: readonly RegExp[]): void {
 
 forEachUser((user) => {
   describe('what an agent does to forks and agents', { skip: withoutViews, concurrency: 1 }, () => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
 
     test('a checkpoint and a rollback that it asks for happen when its command has ended, in their order', async () => {
       const project = stage.project('echo 0 > file');

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Verification } from '../../src/audit/verify.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 /** `ctx audit VERB --json` with a store of its own, since what is in the record is counted. */
@@ -30,7 +30,7 @@ function audit(stage: Stage, project: string) {
 }
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('what agents and the person did is found by agent, type, status, path and time', async () => {
     const project = stage.project('echo x > file');

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { open } from 'ctxfs';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { asOneUser, forEachUser } from '../support/users.js';
 
 const isSoak = process.env['CTX_SOAK'] === '1';
 const hasSqlite = spawnSync('python3', ['-c', 'import sqlite3']).status === 0;
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const run = async (project: string, script: string) => {
     const { code, stdout, stderr } = await stage.ctx(project, ['exec', '--', 'sh', '-c', script]);
     assert.equal(code, 0, stderr);
@@ -55,7 +55,7 @@ for i in range(20):
 });
 
 asOneUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   /** A command that goes on until the file `stop` is there; resolves when it has printed `up`. */
   const serve = async (project: string, argv: readonly string[]) => {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Living } from 'ctxfs';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { inKeptJail } from '../support/kept-jail.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { asOneUser } from '../support/users.js';
 
 const untilStopped = 'until test -e stop; do sleep 0.02; done';
@@ -16,7 +16,7 @@ async function runningOf(stage: Stage, project: string): Promise<readonly Living
 }
 
 asOneUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const start = (project: string, script: string, ...options: string[]) =>
     stage.startCtx(project, ['exec', ...options, '--timeout', '90s', '--', 'sh', '-c', script]);
 

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { trashIsEmptied } from '../support/leftovers.js';
 import { randomFrom, testSeed } from '../support/random.js';
 import { snapshot } from '../support/snapshot.js';
-import { type Stage, useStage } from '../support/stage.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const rounds = process.env['CTX_SOAK'] === '1' ? 160 : 5;
@@ -70,7 +70,7 @@ async function assertWhole(stage: Stage, project: string, data?: string): Promis
 
 forEachUser(
   (user) => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
 
     test(`kill -9 at ${rounds} random moments, CTX_TEST_SEED=${testSeed}`, async () => {
       const random = randomFrom(testSeed + user.uid);

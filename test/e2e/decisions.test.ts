@@ -7,7 +7,7 @@ import type { Decision } from '../../src/proxy/approval/decision.js';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { inKeptJail } from '../support/kept-jail.js';
 import type { Running } from '../support/process.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 interface Waiting {
@@ -30,7 +30,7 @@ async function waitingFor(stage: Stage, project: string, word: string, running: 
 }
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   before(() => rmSync(stage.rules));
 
   async function refused(project: string, words: readonly string[]): Promise<Decision & { code: number | null }> {

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { inKeptJail } from '../support/kept-jail.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { asOneUser, forEachUser } from '../support/users.js';
 
 const untilStopped = 'until test -e stop; do sleep 0.02; done';
@@ -28,7 +28,7 @@ function helpersOf(stage: Stage) {
 const pathsOf = ({ changes }: Pick<Envelope, 'changes'>) => changes.map(({ path }) => path).sort();
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const { join, pending, start } = helpersOf(stage);
 
   test('a command that joins sees them, whatever they do to the tree, and neither report takes them for changes', async () => {
@@ -208,7 +208,7 @@ forEachUser((user) => {
 });
 
 asOneUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const { join } = helpersOf(stage);
 
   test('many of them wait until all commands have ended, and layers that are mounted stay through a collection', async () => {

@@ -8,7 +8,7 @@ import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { envelopeSchema } from '../../src/proxy/report/envelope-schema.js';
 import { checkout } from '../support/program.js';
 import { recordsOf } from '../support/record.js';
-import { parseJson, useStage } from '../support/stage.js';
+import { parseJson, useWarmStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 
 const published = readFileSync(join(checkout, 'docs', 'envelope.schema.json'), 'utf8');
@@ -40,7 +40,7 @@ describe('the published schema', () => {
 });
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('a command, one that timed out, one that was signalled and one that writes what is no text', async () => {
     const project = stage.project('echo a > a');
@@ -95,7 +95,7 @@ forEachUser((user) => {
     assertValid(parseJson(stdout));
   });
 
-  test('says what was asked, as it was asked, cold, in a kept jail and on the directory itself', async () => {
+  test('says what was asked, as it was asked, on a fork, in a kept jail and on the directory itself', async () => {
     const project = stage.project('mkdir inner; git init -q .');
     const asked = ['--timeout', '90s', '--env', 'TOKEN=secret', '--cwd', 'inner', '--json', '--shell', 'true; true'];
     const answers = async (verb: readonly string[]) => {

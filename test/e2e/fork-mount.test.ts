@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { afterEach, test } from 'node:test';
 import { forEachMountUser, isMounted, serverOf } from '../support/mount-users.js';
 import { until } from '../support/process.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 
 forEachMountUser('a fork at a directory', (user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   let number = 0;
   const used: string[] = [];
   const mountPoint = () => {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { recordsOf } from '../support/record.js';
 import { snapshot } from '../support/snapshot.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const sample = `mkdir -p src/deep empty; echo one > src/one; echo two > src/deep/two; printf '#!/bin/sh\\necho run\\n' > run; chmod 755 run
@@ -14,7 +14,7 @@ const edits = `echo new > added; echo more >> src/one; chmod 640 run; rm private
   rm link; ln -s elsewhere link; rm -r src/deep; echo file > src/deep`;
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('the directory is untouched until apply, then equal to the fork', async () => {
     const project = stage.project(sample);

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { isStopped, type Running, until } from '../support/process.js';
-import { type Stage, useStage } from '../support/stage.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const fill = 'for i in $(seq 300); do echo $i >$i; done; mkdir -p $HOME/kept; echo x >/tmp/x';
@@ -42,7 +42,7 @@ async function end(running: Running): Promise<void> {
 }
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const storeOf = (name: string) => ({ env: { CTX_DATA: join(stage.directory, name) } });
 
   test('drop, a fork delete and a first command elsewhere wait for no deletion, and the next verb goes on with it', async () => {

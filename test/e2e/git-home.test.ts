@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setImmediate } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { differing } from '../support/fork-and-home.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const identity = 'git config user.name a; git config user.email a@b';
@@ -109,7 +109,7 @@ const flows: readonly Flow[] = [
 ];
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const each = (part: (flow: Flow) => string) => flows.map((flow, at) => `(cd r${at}; ${part(flow)})`).join('\n');
 
   test('what everyday flows made of repositories comes home, and nothing is left that is not named', async () => {
@@ -168,7 +168,7 @@ forEachUser((user) => {
     });
     // Killed at the first file that was written, or over already: what holds afterwards is the same.
     const isWritten = () => readFileSync(join(project, 'd/1'), 'utf8') === '1\n';
-    while (!isOver && !isWritten()) await setImmediate();
+    while (!isOver && !isWritten()) await sleep(1);
     apply.child.kill('SIGKILL');
     await apply.finished;
     await stage.json(project, ['apply', '--wait']);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { trashIsEmptied } from '../support/leftovers.js';
 import { snapshot } from '../support/snapshot.js';
-import { type Stage, useStage } from '../support/stage.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
 import { asOneUser, forEachUser } from '../support/users.js';
 
 async function insideFork(stage: Stage, cwd: string, fork: string, script: string): Promise<string> {
@@ -23,7 +23,7 @@ async function refusal(stage: Stage, cwd: string, words: readonly string[], code
 const pathsOf = (value: unknown) => (value as { path: string }[]).map(({ path }) => path);
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('rollback undoes the last command, then the one before it, until nothing is left to undo', async () => {
     const project = stage.project('echo base > a; mkdir d; echo d > d/f');
@@ -227,7 +227,7 @@ forEachUser((user) => {
 });
 
 asOneUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('many commands stay few layers, every checkpoint leads where it says, and nothing is left behind', async () => {
     const project = stage.project('echo 0 > n');

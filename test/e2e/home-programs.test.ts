@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const environments = `cd "$HOME"; mkdir -p envs .local/bin .local/share/pipx/venvs scripts npm/bin npm/lib/node_modules/tool/bin
@@ -18,7 +18,7 @@ const environments = `cd "$HOME"; mkdir -p envs .local/bin .local/share/pipx/ven
   chmod +x npm/lib/node_modules/tool/bin/tool; ln -s ../lib/node_modules/tool/bin/tool npm/bin/tool`;
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('virtual environments, pipx, npm and linked scripts work as outside', async () => {
     stage.shell(stage.home, environments);

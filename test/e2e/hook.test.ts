@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { Body } from '../../src/audit/format.js';
 import type { Finished, StartOptions } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { asOneUser, forEachUser } from '../support/users.js';
 
 interface Output {
@@ -52,7 +52,7 @@ function denials(stage: Stage): readonly Body[] {
 }
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('each kind of tool is granted, denied or rewritten', async () => {
     const project = stage.project('mkdir src; echo x > src/a; git init -q .; ln -s /etc/passwd link');
@@ -243,7 +243,7 @@ forEachUser((user) => {
 });
 
 asOneUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('what cannot be decided is denied, in the form that was asked for', async () => {
     const project = stage.project();

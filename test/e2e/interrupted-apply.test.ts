@@ -1,9 +1,10 @@
 /** Ctrl-C in the middle of an apply or its undo: it ends between two files, says how far it came, and goes on when it is called again. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, type FSWatcher, readdirSync, watch } from 'node:fs';
 import { test } from 'node:test';
 import { recordsOf } from '../support/record.js';
-import { type Stage, useStage } from '../support/stage.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const before = 'for i in $(seq 200); do echo old >old-$i; done';
@@ -24,19 +25,23 @@ async function interrupt(
   isFar: (count: number) => boolean,
   count = newNames,
 ) {
+  const watchers: FSWatcher[] = [];
+  // Told by the kernel: a loop that looks would take a processor from what it waits for.
+  const far = new Promise<void>((resolve) => {
+    const look = () => void (isFar(count(project)) && resolve());
+    for (const directory of [project, `${project}/old`].filter((path) => existsSync(path)))
+      watchers.push(watch(directory, look));
+  });
   const running = stage.startCtx(project, words, { detached: true });
-  for (;;) {
-    if (isFar(count(project))) break;
-    if (running.child.exitCode !== null) break;
-    await new Promise(setImmediate);
-  }
+  await Promise.race([far, once(running.child, 'exit')]);
+  for (const watcher of watchers) watcher.close();
   process.kill(-running.pid, 'SIGINT');
   return running.finished;
 }
 
 forEachUser(
   (user) => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
 
     test('apply and its undo, each interrupted, go on where they were, and what was cut off is undone together', async () => {
       const project = stage.project(before);

@@ -9,14 +9,14 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomFrom, testSeed } from '../support/random.js';
 import { recordsOf } from '../support/record.js';
-import { parseJson, useStage } from '../support/stage.js';
+import { parseJson, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const rounds = process.env['CTX_SOAK'] === '1' ? 100 : 6;
 
 forEachUser(
   (user) => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
     const runs = () => recordsOf(stage.store).filter(({ type }) => type === 'exec');
 
     test('a run that was killed is recorded as interrupted, once, with what it had changed', async () => {

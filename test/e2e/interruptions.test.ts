@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { processesMounting } from '../support/leftovers.js';
 import { type Running, until } from '../support/process.js';
 import { snapshot } from '../support/snapshot.js';
-import { type Stage, useStage } from '../support/stage.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 /** Announces itself and works on; stops only when it is made to. */
@@ -27,7 +27,7 @@ async function worksAgain(stage: Stage, project: string): Promise<void> {
 }
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const startIn = (project: string, script: string, ...options: readonly string[]) =>
     stage.startCtx(project, ['exec', ...options, '--', 'sh', '-c', script], { detached: true });
 

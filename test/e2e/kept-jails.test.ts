@@ -8,11 +8,11 @@ import { processesMounting } from '../support/leftovers.js';
 import { until } from '../support/process.js';
 import { copyOfProduct } from '../support/program.js';
 import { recordsOf } from '../support/record.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('commands run one after the other in one jail, each with its own report', () =>
     inKeptJail(stage, async ({ project }) => {

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { open } from 'ctxfs';
 import { ownSeconds, processesCalled } from '../support/process.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { asOneUser } from '../support/users.js';
 
 asOneUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const vaultOf = async (project: string) => {
     await stage.inside(project, 'touch made');
     const vaults = readdirSync(join(stage.store, 'vault')).map((name) => join(stage.store, 'vault', name));

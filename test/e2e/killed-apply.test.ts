@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cannotKillAt, compileKillAt, notKilled } from '../support/kill-at.js';
 import { testSeed } from '../support/random.js';
-import { type Stage, useStage } from '../support/stage.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const isLong = process.env['CTX_SOAK'] === '1';
@@ -28,7 +28,7 @@ find . -type f -links +1 -printf '%i %p\\n' | sort -k2 | awk '{ one[$1] = one[$1
   );
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   async function killing() {
     const program = compileKillAt(stage.directory);

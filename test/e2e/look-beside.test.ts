@@ -1,11 +1,11 @@
 /** Verbs that only look wait for no command, and show what it has written so far. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('status, diff, checkpoints, inspect, why and blame answer while a command runs', async () => {
     const project = stage.project('echo base > a; echo base > b');

@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ProcessTransport, type Told, told } from '../support/mcp-client.js';
 import { ownSeconds, processesCalled, type Running, until } from '../support/process.js';
 import type { Stage } from '../support/stage.js';
-import { parseJson, useStage } from '../support/stage.js';
+import { parseJson, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 interface Served {
@@ -44,12 +45,13 @@ async function waitingApproval(stage: Stage, project: string): Promise<string> {
       approvals: readonly { id: string; status: string; origin: string }[];
     };
     id = approvals.find(({ status, origin }) => status === 'waiting' && origin === project)?.id ?? '';
+    if (id === '') await sleep(100);
   }
   return id;
 }
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('it tells what its tools are, and which of them only look', () =>
     served(stage, async ({ client }) => {

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { snapshot } from '../support/snapshot.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const names = [
@@ -26,7 +26,7 @@ const names = [
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('a project with a strange path works from import to apply', async () => {
     for (const name of ['my project', 'colon:comma,equals=', 'quo\'te" ünïcödé 日本', '-dash back\\slash %s%n']) {

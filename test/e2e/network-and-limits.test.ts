@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { ctxAsking } from '../support/resolver.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 /** Plain HTTP by absolute form, as curl would do it: nothing but node is needed. */
@@ -28,7 +28,7 @@ function questionOf(message: Buffer): string {
 }
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   let server: Server;
   let url = '';
   let name = '';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { agentWith, exec, ok, withoutViews } from '../support/agents.js';
 import { recordsOf } from '../support/record.js';
-import { type Stage, useStage } from '../support/stage.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 /** `NAME: exit code` a call, then what it said. */
@@ -22,7 +22,7 @@ const tool = (name: string, input?: unknown) =>
 
 forEachUser((user) => {
   describe('objects that run', { skip: withoutViews, concurrency: 1 }, () => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
 
     test('a command finds its tools as files, calls them in both forms, and is refused what is not its own', async () => {
       const project = stage.project(

@@ -8,7 +8,7 @@ import { builtInTools } from '../../src/objects/built-in-tools.js';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { reasonToSkip } from '../support/fuse-in-jail.js';
 import { recordsOf } from '../support/record.js';
-import { parseJson, useStage } from '../support/stage.js';
+import { parseJson, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 /** What each is called with; all of these succeed, and as often as they are called. */
@@ -104,7 +104,7 @@ const wanted = [
 forEachUser((user) => {
   const skip = reasonToSkip(user);
   describe('tools from any language', skip === undefined ? { concurrency: 1 } : { skip }, () => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
 
     test('each lists them, reads their schemas and calls all of them; and a thousand calls in one jail', async (t) => {
       const project = stage.project('echo one > file; echo t > turn');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { recordsOf } from '../support/record.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { asOneUser, forEachUser } from '../support/users.js';
 
 async function ok(stage: Stage, cwd: string, words: readonly string[], input?: string): Promise<string> {
@@ -26,7 +26,7 @@ async function exec(stage: Stage, cwd: string, words: readonly string[], script:
 }
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('an agent is made, shown, changed, run and removed', async () => {
     const project = stage.project('echo hello > file');
@@ -115,7 +115,7 @@ forEachUser((user) => {
 });
 
 asOneUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('a child is within its parent, or refused with everything it asks for beyond', async () => {
     const project = stage.project();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { exec, ok, withoutViews } from '../support/agents.js';
 import { recordsOf } from '../support/record.js';
-import { type Stage, useStage } from '../support/stage.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
 import { asOneUser, forEachUser } from '../support/users.js';
 
 function put(stage: Stage, name: string, text: string): string {
@@ -16,7 +16,7 @@ function put(stage: Stage, name: string, text: string): string {
 
 forEachUser((user) => {
   describe('a tool of the operator', { skip: withoutViews, concurrency: 1 }, () => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
 
     test('runs in a jail of its own: of its caller it has the fork as its cap says, and nothing that was put there for it', async () => {
       const project = stage.project('echo hello > file');
@@ -54,7 +54,7 @@ forEachUser((user) => {
 
 asOneUser((user) => {
   describe('a tool of the operator', { skip: withoutViews, concurrency: 1 }, () => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
 
     test('is called by a person without an agent, who sees that tool alone', async () => {
       const project = stage.project('echo hello > file');

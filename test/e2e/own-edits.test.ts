@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { snapshot } from '../support/snapshot.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { asOneUser, forEachUser } from '../support/users.js';
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('edits between commands are seen by the next command', async () => {
     const project = stage.project('echo a > a; echo b > b; mkdir d; echo old > d/old; chmod 644 b');
@@ -206,7 +206,7 @@ forEachUser((user) => {
 });
 
 asOneUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('many rounds of edits and applies stay exact, and layers do not pile up without end', async () => {
     const project = stage.project('echo 0 > mine; echo 0 > forks');

@@ -4,11 +4,11 @@ import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertNothingLeft } from '../support/leftovers.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('the home, what holds it, and directories of the system are refused with 2, saying why', async () => {
     for (const place of ['/', '/etc', '/usr', '/var', '/tmp', stage.home, stage.directory]) {

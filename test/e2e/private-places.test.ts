@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { watchTemporary } from '../../src/proxy/run/temporary-room.js';
 import { checkout, temporaryRoot } from '../support/program.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { asOneUser, forEachUser } from '../support/users.js';
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('directories above what is shown in the private home can be written', async () => {
     const registry = stage.makeDirectory('home/.cargo/registry');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { recordsOf } from '../support/record.js';
-import { parseJson, useStage } from '../support/stage.js';
+import { parseJson, useWarmStage } from '../support/stage.js';
 import { cannotType, TypedTerminal } from '../support/typed-terminal.js';
 import { forEachUser } from '../support/users.js';
 
@@ -20,7 +20,7 @@ processes = 77
 `;
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   stage.makeDirectory('beside');
   const project = (file = text()) =>
     stage.project(`mkdir -p .ctx ../beside; echo near > ../beside/file; cat > .ctx/project.toml <<'END'\n${file}\nEND`);

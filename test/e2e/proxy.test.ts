@@ -9,7 +9,7 @@ import type { InspectedRun } from '../../src/workspace/recorded-runs.js';
 import { until } from '../support/process.js';
 import { checkout } from '../support/program.js';
 import { recordsOf } from '../support/record.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const isSoak = process.env['CTX_SOAK'] === '1';
@@ -56,7 +56,7 @@ function assertAttributed(stage: Stage, envelopes: readonly Envelope[], ran: 'al
 
 forEachUser(
   (user) => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
 
     test('--stream tells output as it comes, and ends with what --json alone says; in a kept jail too', async () => {
       const project = stage.project();

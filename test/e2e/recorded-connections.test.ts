@@ -6,11 +6,11 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Listening, listenRaw } from '../../src/network/proxy-fixture.js';
 import { recordsOf } from '../support/record.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   let silent: Listening;
   before(async () => {
     silent = await listenRaw((socket) => void socket.resume());

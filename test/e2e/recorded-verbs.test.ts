@@ -4,11 +4,11 @@ import { chownSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { recordsOf } from '../support/record.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const socket = (path: string) => `python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("${path}")'`;
   const recorded = (project: string, type: string) => {
     const origin = recordsOf(stage.store).find(({ facts }) => facts?.['origin'] === project)?.object;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { snapshot } from '../support/snapshot.js';
-import { type Stage, useStage } from '../support/stage.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 async function ctx(
@@ -29,7 +29,7 @@ const git = 'git -c user.name=a -c user.email=a@b -c init.defaultBranch=main -c 
 const pathsOf = (value: unknown) => (value as { path: string }[]).map(({ path }) => path);
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('a directory of --write is part of the fork: untouched until apply, in diff, rollback and apply like the rest', async () => {
     const project = stage.project('echo base > a');

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { chownSync, closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 
 /** As by a program that has not done with it: the process that replaced the file would lose what it writes next. */
@@ -19,7 +19,7 @@ async function whileOpen<T>(file: string, act: () => Promise<T>): Promise<T> {
 const stepsOf = (value: unknown) => (value as { action: string; path: string }[]).map(({ path }) => path).sort();
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('an undo that meets a save takes back all the rest, says what it left, and is over', async () => {
     const project = stage.project('for name in a b c; do echo old > $name; done; mkdir d; echo d > d/d');

@@ -4,13 +4,13 @@ import { test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { envelopeOf, inKeptJail } from '../support/kept-jail.js';
 import type { Running } from '../support/process.js';
-import { parseJson, useStage } from '../support/stage.js';
+import { parseJson, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const untilStopped = 'echo ready; until test -e stop; do sleep 0.02; done';
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const start = (project: string, script: string, ...options: string[]): Running =>
     stage.startCtx(project, ['exec', '--json', '--timeout', '90s', ...options, '--', 'sh', '-c', script]);
   const envelope = async (running: Running): Promise<Envelope> => {

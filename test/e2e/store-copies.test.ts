@@ -1,11 +1,11 @@
 /** The store is plain files of its user: it can be copied, packed and deleted like any other. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('cp, tar and rm take a store whose forks were used, without a chmod first', async () => {
     const project = stage.project('echo a > a');

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { withoutOpenssl } from '../../src/network/certificate-fixture.js';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { recordsOf } from '../support/record.js';
-import { parseJson, useStage } from '../support/stage.js';
+import { parseJson, useWarmStage } from '../support/stage.js';
 import { askToken, useTokenServer } from '../support/token-server.js';
 import { cannotType, TypedTerminal } from '../support/typed-terminal.js';
 import { forEachUser } from '../support/users.js';
@@ -14,7 +14,7 @@ import { forEachUser } from '../support/users.js';
 const skip = withoutOpenssl();
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const api = useTokenServer(stage);
   const set = (name: string, value: string) => stage.ctx(stage.directory, ['secret', 'set', name], { input: value });
   const exec = (

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const makefile = "printf 'out: in\\n\\tcp in out\\n' > Makefile; echo old > in";
@@ -14,7 +14,7 @@ const upToDate = 'up to date\n';
 const toBeBuilt = 'to be built\n';
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('what is applied is newer than what was built outside before, and again when it is undone', async () => {
     const project = stage.project(makefile);

@@ -12,7 +12,7 @@ import { HttpMcpServer } from '../support/mcp-http.js';
 import type { Finished } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
 import { ctxResolving } from '../support/resolver.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { asOneUser, forEachUser } from '../support/users.js';
 
 const token = 'tok-5f0e7c1d9b';
@@ -83,7 +83,7 @@ class Hosts {
 
 forEachUser((user) => {
   describe('a tool with one host and one secret', { skip, concurrency: 1 }, () => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
     const hosts = new Hosts(stage);
 
     test('is called by an agent without a network, which finds the secret nowhere; no other host is reached', async () => {
@@ -125,7 +125,7 @@ forEachUser((user) => {
 
 asOneUser((user) => {
   describe('an MCP server by HTTP', { skip, concurrency: 1 }, () => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
     const hosts = new Hosts(stage);
     const add = (project: string, name: string, server: object, ...words: string[]) => {
       const file = join(stage.directory, `${name}.json`);

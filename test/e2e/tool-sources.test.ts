@@ -6,13 +6,13 @@ import { describe, test } from 'node:test';
 import { agentWith, exec, executes, ok, withoutViews } from '../support/agents.js';
 import { until } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
-import { parseJson, useStage } from '../support/stage.js';
+import { parseJson, useWarmStage } from '../support/stage.js';
 import { add, configuration, serverOf } from '../support/tool-sources.js';
 import { asOneUser, forEachUser } from '../support/users.js';
 
 forEachUser((user) => {
   describe('the tools of an MCP server', { skip: withoutViews, concurrency: 1 }, () => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
 
     test('are files that an agent runs where its policy says so, in one server that has nothing of its caller’s', async () => {
       const project = stage.project('echo hello > file');
@@ -112,7 +112,7 @@ forEachUser((user) => {
 
 asOneUser((user) => {
   describe('a source of tools', { skip: withoutViews, concurrency: 1 }, () => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
 
     test('that misbehaves gives its caller one clear error, and the next call a new server', async () => {
       const project = stage.project();

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { trashIsEmptied } from '../support/leftovers.js';
 import { until } from '../support/process.js';
 import { snapshot } from '../support/snapshot.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const sample = 'mkdir -p d/e; echo a > a; echo f > d/f; echo g > d/e/g; ln -s a link; chmod 755 .';
@@ -17,7 +17,7 @@ async function create(stage: Stage, project: string): Promise<void> {
 }
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   if (user.uid === 0) {
     test('root is told that only a copy carries shifted owners, and nothing is made', async () => {

@@ -1,7 +1,7 @@
 /** What a vault may hold: refused before it comes in, ended while it is written, with the remedy. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { asOneUser, forEachUser } from '../support/users.js';
 
 async function vault(stage: Stage, cwd: string, words: readonly string[]): Promise<Record<string, unknown>> {
@@ -13,7 +13,7 @@ async function vault(stage: Stage, cwd: string, words: readonly string[]): Promi
 const fill = (megabytes: number) => `head -c ${megabytes}M /dev/zero`;
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('a directory that is too large is not imported, and can be once the limit allows it', async () => {
     const project = stage.project(`${fill(4)} > big; mkdir d; touch d/1 d/2 d/3`);
@@ -75,7 +75,7 @@ forEachUser((user) => {
 });
 
 asOneUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('many small files and one long file end a command too', async () => {
     const project = stage.project('echo a > a');

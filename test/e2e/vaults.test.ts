@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { snapshot } from '../support/snapshot.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { asOneUser, forEachUser, isRoot } from '../support/users.js';
 
 const pathsOf = (value: unknown) => (value as { path: string }[]).map(({ path }) => path);
@@ -13,7 +13,7 @@ const sample = `mkdir -p d/e; echo a > a; echo f > d/f; echo g > d/e/g; ln -s a 
 const edits = `echo b > a; rm -r d; echo file > d; rm link gone; ln -s d link; mkdir new; echo n > new/n; chmod 600 a; chmod 700 .`;
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('apply --undo brings everything back as it was, and the changes are pending again', async () => {
     const project = stage.project(sample);
@@ -302,7 +302,7 @@ forEachUser((user) => {
 });
 
 asOneUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('a vault is made under a name, listed, checked and deleted; the directory stays', async () => {
     const project = stage.project('echo a > a');

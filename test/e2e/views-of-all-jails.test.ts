@@ -10,7 +10,7 @@ import { agentWith, executes, withoutViews } from '../support/agents.js';
 import { inKeptJail } from '../support/kept-jail.js';
 import { ProcessTransport, told } from '../support/mcp-client.js';
 import { recordsOf } from '../support/record.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const tools = ['fs.read', 'fs.list', 'fs.stat', 'fs.write', 'fs.replace', 'fs.search', 'shell.exec', 'fork.diff'];
@@ -31,7 +31,7 @@ const script = [
 
 forEachUser((user) => {
   describe('every jail of an agent', { skip: withoutViews, concurrency: 1 }, () => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
     const home = `/ctx/home/${user.uid}`;
     const wanted = (name: string) =>
       [

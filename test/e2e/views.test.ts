@@ -5,13 +5,13 @@ import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ok } from '../support/agents.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { asOneUser } from '../support/users.js';
 
 const canMount = spawnSync('fusermount3', ['--version']).status === 0;
 
 asOneUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('a view shows what its agent is granted, follows every change, and cannot be written', {
     skip: canMount ? false : 'fusermount3 is not installed',

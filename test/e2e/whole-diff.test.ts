@@ -1,13 +1,13 @@
 /** `ctx diff` shows every change that apply would write, in bounded memory, and says in words what it does not show. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const isSoak = process.env['CTX_SOAK'] === '1';
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('every change has a line: large, binary, not UTF-8, modes, kinds, names', async () => {
     const script = `head -c 3000000 /dev/zero | tr '\\0' 'x' | fold -w 60 > large; printf 'a\\0b' > bytes; printf 'caf\\351\\n' > latin

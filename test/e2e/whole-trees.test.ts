@@ -10,7 +10,7 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomFrom, testSeed } from '../support/random.js';
 import { recordsOf } from '../support/record.js';
-import { type Stage, useStage } from '../support/stage.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const rounds = process.env['CTX_SOAK'] === '1' ? 40 : 3;
@@ -34,7 +34,7 @@ const contents = (stage: Stage, project: string) =>
   stage.shell(project, 'find . | sort; find . -type f | sort | xargs cat | cksum');
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('an apply tells of every path, keeps a tree as one, and is undone', async () => {
     const project = stage.project(before);

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { type Stage, useStage } from '../support/stage.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser, spawnIdentity, type TestUser } from '../support/users.js';
 import { type BuildTool, buildTools } from './build-tools.js';
 
@@ -63,7 +63,7 @@ class Building {
 
 forEachUser(
   (user) => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
     for (const tool of buildTools.filter(({ name }) => name.includes(process.env['CTX_FLOW'] ?? ''))) {
       if (!isSoak && tool.quick !== true) continue;
       test(`${tool.name}: what is built is what the sources say, on both sides`, async (context) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const program = `#include <stdio.h>
@@ -35,7 +35,7 @@ const flows: Readonly<Record<string, { readonly needs: string; readonly script: 
 };
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   for (const [what, { needs, script }] of Object.entries(flows)) {
     const missing = spawnSync(needs, ['--version']).error !== undefined;

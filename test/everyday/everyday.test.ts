@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { type Stage, useStage } from '../support/stage.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser, spawnIdentity, type TestUser } from '../support/users.js';
 import type { Flow } from './flow.js';
 import { flows } from './flows.js';
@@ -33,7 +33,7 @@ function missing(user: TestUser, flow: Flow, stage: Stage): string | undefined {
 
 forEachUser(
   (user) => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
     for (const flow of flows) {
       if (wanted === '' ? !isSoak && flow.quick !== true : !flow.name.includes(wanted)) continue;
       test(flow.name, async (context) => {

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const repository =
   'git init -q .; git config user.email a@b; git config user.name n; echo x >a; git add a; git commit -qm one';
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('git clones the project and adds it as a submodule; ln, cp -l and tar link its files', async () => {
     const project = stage.project(repository);

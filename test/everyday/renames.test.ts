@@ -4,13 +4,13 @@ import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { checkout } from '../support/program.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 
 const script = join(checkout, 'test', 'everyday', 'renames.py');
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('every way to rename a directory gives what it gives outside: errors, trees, links, modes, times, attributes', async () => {
     const [outside, inside] = [stage.project(), stage.project()];

@@ -10,7 +10,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { differing } from '../support/fork-and-home.js';
 import { randomFrom, testSeed } from '../support/random.js';
-import { parseJson, useStage } from '../support/stage.js';
+import { parseJson, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const isLong = process.env['CTX_SOAK'] === '1';
@@ -130,7 +130,7 @@ const first = `git init -q -b main --template=; git config user.name a; git conf
   git add f; git commit -qm first; git clone -q --bare . bare`;
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   for (let round = 0; round < rounds; round += 1) {
     test(`nothing of an agent’s runs after an apply, CTX_TEST_SEED=${testSeed}, round ${round}`, async () => {

@@ -13,7 +13,7 @@ import { type Access, accessTo, makeSurface, type Surface, surfaceEntries } from
 import { decideCall, type HookRules } from '../../src/hook/decide-call.js';
 import { surfaceGrants } from '../../src/hook/grants.js';
 import { HostResolver } from '../../src/hook/resolve-path.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 import { buildWorld, spelled, type World, type WorldPlan, worldPlan } from './random-world.js';
 import { seeded } from './seeded.js';
@@ -237,7 +237,7 @@ let worlds = 0;
 
 forEachUser(
   (user) => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
 
     test('what the surface grants is what a command in the jail can do', { timeout: 600_000 }, async () => {
       stage.shell(stage.home, 'printf %s "$PWD/secret" > secret');

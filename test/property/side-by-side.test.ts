@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inKeptJail } from '../support/kept-jail.js';
 import { randomFrom, testSeed } from '../support/random.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const isSoak = process.env['CTX_SOAK'] === '1';
@@ -47,7 +47,7 @@ const summary = `sort log; cat count; for f in base/*; do echo $f; fold -w1 $f |
   find p* shared -printf '%p %y %m %l\\n' 2> /dev/null | sort; find p* -type f | sort | xargs cat`;
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test(`random programs side by side, CTX_TEST_SEED=${testSeed}`, async () => {
     const random = randomFrom(testSeed);

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { randomFrom, testSeed } from '../support/random.js';
-import { type Stage, useStage } from '../support/stage.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const rounds = process.env['CTX_SOAK'] === '1' ? 60 : 1;
@@ -122,7 +122,7 @@ class Two {
 }
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   for (const [at, world] of worlds.entries()) {
     const known = at === 0 ? 'their names' : "git's rules";

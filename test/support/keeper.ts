@@ -9,7 +9,7 @@ import { spawnIdentity, type TestUser } from './users.js';
 export const keeperOn = { CTX_KEEPER: 'on' } as const;
 export const keeperOff = { CTX_KEEPER: 'off' } as const;
 
-function placesIn(store: string): readonly string[] {
+export function placesIn(store: string): readonly string[] {
   const keepers = join(store, 'keeper');
   return existsSync(keepers) ? readdirSync(keepers).map((key) => join(keepers, key)) : [];
 }
@@ -23,7 +23,8 @@ export function storesBelow(directory: string): readonly string[] {
 
 /** The process that listens there; undefined where none does. */
 export function keeperOf(store: string): number | undefined {
-  const place = placesIn(store).find((each) => existsSync(join(each, 'socket')));
+  // A socket without a lock is another keeper's (warm-calls.ts).
+  const place = placesIn(store).find((each) => ['socket', 'lock'].every((name) => existsSync(join(each, name))));
   if (place === undefined) return undefined;
   // Empty while it starts; and a socket stays where a keeper was killed.
   const { pid = 0 } = JSON.parse(readFileSync(join(place, 'lock'), 'utf8').trim() || '{}') as { readonly pid?: number };
@@ -52,7 +53,9 @@ export async function startKeeper(stage: Stage, project: string, store = stage.s
 /** One that is about to start is waited for: it would be left behind. */
 export async function endKeeper(store: string): Promise<void> {
   const isStarting = () =>
-    placesIn(store).some((place) => spawnSync('flock', ['-n', join(place, 'lock'), 'true']).status === 1);
+    placesIn(store)
+      .map((place) => join(place, 'lock'))
+      .some((lock) => existsSync(lock) && spawnSync('flock', ['-n', lock, 'true']).status === 1);
   if (keeperOf(store) === undefined)
     await until(() => keeperOf(store) !== undefined || !isStarting(), 'a keeper listens');
   const pid = keeperOf(store);

@@ -5,18 +5,19 @@ import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, realpathSync,
 import { dirname, join } from 'node:path';
 import { after, before } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
-import { endKeeper, keepCompany, storesBelow } from './keeper.js';
+import { endKeeper, keepCompany, keeperOff, keeperOn, storesBelow } from './keeper.js';
 import { assertNothingLeft } from './leftovers.js';
 import { type Finished, type Running, type StartOptions, slowness, start } from './process.js';
 import { ctxProgramFor, temporaryRoot } from './program.js';
 import { isRoot, spawnIdentity, type TestUser } from './users.js';
+import { findsKeeper } from './warm-calls.js';
 
 const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** `CTX_TEST_KEEPER=on npm test -- e2e/`: every suite with keepers, whose calls have to answer as those without. */
-const keeperOfSuites: Readonly<Record<string, string>> =
-  process.env['CTX_TEST_KEEPER'] === 'on' ? { CTX_KEEPER: 'on' } : { CTX_KEEPER: 'off' };
-const withKeepers = keeperOfSuites['CTX_KEEPER'] === 'on';
+/** `CTX_TEST_KEEPER=on npm test -- e2e/`: every suite with keepers of its own, whose calls have to answer as those without. */
+const withKeepers = process.env['CTX_TEST_KEEPER'] === 'on';
+/** `CTX_TEST_KEEPER=off`, and a run that takes long: every call starts Node, those of warm stages, too. */
+const withWarmStages = process.env['CTX_TEST_KEEPER'] === undefined && process.env['CTX_SOAK'] !== '1';
 
 /** A script that prepares a million files takes minutes on a busy machine. */
 const shellMilliseconds = (process.env['CTX_SOAK'] === '1' ? 600_000 : 120_000) * slowness;
@@ -27,6 +28,7 @@ export class Stage {
   #program = '';
   #projects = 0;
   #company: { end(): void } | undefined;
+  #isWarm = false;
 
   constructor(user: TestUser) {
     this.user = user;
@@ -59,6 +61,13 @@ export class Stage {
     this.#program = ctxProgramFor(this.user, this.#directory);
   }
 
+  /** From now on calls that are waited for (`ctx` and what uses it) are run by a keeper, where one can be started. */
+  async warm(): Promise<void> {
+    if (!withWarmStages) return;
+    this.#company = keepCompany(this.user);
+    this.#isWarm = await findsKeeper(this);
+  }
+
   /** Suites of the jail must not be saved by the judgement of commands; those of the judgement take this away. */
   #letEverythingRun(): void {
     const match = { class: 'host_escape_risk' };
@@ -76,7 +85,7 @@ export class Stage {
 
   async strike(): Promise<void> {
     this.#company?.end();
-    if (withKeepers) {
+    if (withKeepers || this.#isWarm) {
       for (const store of storesBelow(this.#directory)) await endKeeper(store);
     }
     try {
@@ -93,7 +102,8 @@ export class Stage {
 
   get environment(): Record<string, string> {
     const path = `${dirname(process.execPath)}:${systemPath}`;
-    return { PATH: path, HOME: this.home, CTX_DATA: this.store, LANG: 'C.UTF-8', ...keeperOfSuites };
+    const keeper = withKeepers ? keeperOn : keeperOff;
+    return { PATH: path, HOME: this.home, CTX_DATA: this.store, LANG: 'C.UTF-8', ...keeper };
   }
 
   makeDirectory(name: string): string {
@@ -124,12 +134,16 @@ export class Stage {
     return start(argv, { cwd, ...spawnIdentity(this.user), ...options, env });
   }
 
+  /** Starts Node also where the stage is warm: who holds a process looks at its number, or sends it signals. */
   startCtx(cwd: string, words: readonly string[], options: StartOptions = {}): Running {
     return this.start(cwd, [this.#program, ...words], options);
   }
 
   ctx(cwd: string, words: readonly string[], options: StartOptions = {}): Promise<Finished> {
-    return this.startCtx(cwd, words, options).finished;
+    // Another store would be left a keeper of its own.
+    const isHere = [undefined, this.store].includes(options.env?.['CTX_DATA']);
+    const keeper = this.#isWarm && isHere ? keeperOn : {};
+    return this.startCtx(cwd, words, { ...options, env: { ...keeper, ...options.env } }).finished;
   }
 
   /** `ctx exec --json` of a command that could be run; its envelope. */
@@ -172,8 +186,20 @@ export function parseJson(stdout: string, stderr = ''): unknown {
 
 /** To be called in a `describe`: the stage is set before its tests, and struck, with all its checks, after them. */
 export function useStage(user: TestUser): Stage {
+  return staged(user, async (stage) => stage.set());
+}
+
+/** For suites of what verbs say and do. Those of processes, streams and limits are about a call that starts Node. */
+export function useWarmStage(user: TestUser): Stage {
+  return staged(user, async (stage) => {
+    stage.set();
+    await stage.warm();
+  });
+}
+
+function staged(user: TestUser, set: (stage: Stage) => Promise<void>): Stage {
   const stage = new Stage(user);
-  before(() => stage.set());
+  before(() => set(stage));
   after(() => stage.strike());
   return stage;
 }

@@ -9,7 +9,7 @@ import { scopes } from '../../src/guard/guard.js';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { noneIsLeft, reasonToSkip } from '../support/fuse-in-jail.js';
 import { randomFrom, testSeed } from '../support/random.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const places = ['/', '/a', '/a/a', '/a/b', '/b'];
@@ -88,7 +88,7 @@ const refusals = async (stage: Stage, cwd: string, object: string) => {
 forEachUser((user) => {
   const skip = reasonToSkip(user);
   describe('a mount with grants in a jail', skip === undefined ? { concurrency: 2 } : { skip }, () => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
 
     test('allows a command what the guard allows by the host API, and nothing else; refusals are recorded', async () => {
       const cwd = stage.project();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { noneIsLeft, reasonToSkip, serversOf } from '../support/fuse-in-jail.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 async function exec(stage: Stage, cwd: string, mounts: readonly string[], script: string): Promise<Envelope> {
@@ -31,7 +31,7 @@ const programs = [
 forEachUser((user) => {
   const skip = reasonToSkip(user);
   describe('a mount in a jail', skip === undefined ? { concurrency: 4 } : { skip }, () => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
 
     test('is a tree that programs work on; a chunked one is there afterwards, and the report says what changed', async () => {
       const cwd = stage.project();
