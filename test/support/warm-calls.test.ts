@@ -5,12 +5,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { callsOf, keeperOf } from './keeper.js';
 import { ownSeconds, processesCalled, until } from './process.js';
-import { useWarmStage } from './stage.js';
+import { useWarmStage, withWarmStages } from './stage.js';
 import { forEachUser } from './users.js';
 
 const keepers = process.env['CTX_TEST_KEEPERS'];
-const isChosen = process.env['CTX_TEST_KEEPER'] !== undefined || process.env['CTX_SOAK'] === '1';
-const skip = keepers === undefined ? 'npm test makes the keepers' : isChosen && 'this run has no warm stages';
+const skip = keepers === undefined ? 'npm test makes the keepers' : !withWarmStages && 'this run has no warm stages';
 
 function directoryOf(process: number): string | undefined {
   try {
