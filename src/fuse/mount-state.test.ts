@@ -96,6 +96,27 @@ describe('a link', () => {
     assert.equal(text(), -errno.ENOENT, 'which of its names is followed is not known');
   });
 
+  it('is as deep as where an exchange put it, on both sides of it', () => {
+    for (const isFirst of [true, false]) {
+      const filesystem = memoryFileSystem({ root });
+      const { ask } = mounted(filesystem, { shared: false });
+      const a = (filesystem.mkdir(filesystem.root, 'a', root) as Attributes).inode;
+      const deep = linkAt(filesystem, a, 'deep', '../x');
+      const top = linkAt(filesystem, filesystem.root, 'top', '../x');
+      for (const [node, name] of [
+        [1, 'a'],
+        [a, 'deep'],
+        [1, 'top'],
+      ] as const)
+        ask(opcodes.lookup, [name], { node });
+      const errors = () => [deep, top].map((node) => ask(opcodes.readlink, [], { node })?.error);
+      assert.deepEqual(errors(), [0, -errno.ENOENT]);
+      if (isFirst) ask(opcodes.rename2, [1n, 2, 0, 'deep', 'top'], { node: a });
+      else ask(opcodes.rename2, [BigInt(a), 2, 0, 'top', 'deep'], { node: 1 });
+      assert.deepEqual(errors(), [-errno.ENOENT, 0], 'each has the place of the other');
+    }
+  });
+
   it('is no deeper than the name that is left of several', () => {
     for (const [last, locks] of [
       ['unlink', false],

@@ -192,10 +192,15 @@ describe('the bytes of a plan', () => {
   it('are refused with the number when there is more than the reader takes', () => {
     const words = (count: number) => Array.from({ length: count }, () => 'x');
     assert.ok(planBytes([{ do: 'command', argv: words(planLimits.strings) }]));
+    const pivots = (count: number): Plan => Array.from({ length: count }, () => ({ do: 'pivot' }) as const);
+    assert.ok(planBytes(pivots(planLimits.operations)));
+    // The reader counts the frame's own head, two numbers, with the plan (native/jail/plan.c).
+    const [most, around] = [planLimits.bytes - 8, planBytes([{ do: 'command', argv: [''] }]).length];
+    assert.equal(planBytes([{ do: 'command', argv: ['x'.repeat(most - around)] }]).length, most);
     for (const plan of [
       [{ do: 'command', argv: words(planLimits.strings + 1) }],
-      [{ do: 'command', argv: ['x'.repeat(planLimits.bytes)] }],
-      Array.from({ length: planLimits.operations + 1 }, () => ({ do: 'pivot' }) as const),
+      [{ do: 'command', argv: ['x'.repeat(most - around + 1)] }],
+      pivots(planLimits.operations + 1),
     ] satisfies Plan[]) {
       assert.throws(
         () => planBytes(plan),

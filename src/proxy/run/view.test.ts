@@ -164,6 +164,22 @@ describe('what a jail shows', () => {
     }
   });
 
+  it('has the file of a linked worktree, unless something else is there, or it is hidden on purpose', async () => {
+    const [seen, hidden, granted] = [join(base, 'trees/seen'), join(store, 'tree'), join(base, 'data/tree')];
+    const inside = join(origin, 'tree');
+    for (const tree of [seen, hidden, granted, inside]) {
+      const own = join(origin, '.git/worktrees', tree.replaceAll('/', '-'));
+      for (const directory of [own, tree]) mkdirSync(directory, { recursive: true });
+      writeFileSync(join(own, 'gitdir'), `${join(tree, '.git')}\n`);
+      writeFileSync(join(tree, '.git'), `gitdir: ${own}\n`);
+    }
+    const files = async (reads: readonly string[]) =>
+      (await viewWith([], { reads })).shared.map(({ source }) => source).filter((path) => path.endsWith('/.git'));
+    assert.deepEqual((await files([])).sort(), [join(granted, '.git'), join(seen, '.git')]);
+    assert.deepEqual(await files([join(base, 'data')]), [join(seen, '.git')], 'the grant shows it with all around it');
+    assert.ok(!(await files([home])).includes(join(hidden, '.git')), 'the mask over the store stays whole');
+  });
+
   it('leaves the variables of the caller out', async () => {
     assert.equal('SECRET' in (await viewWith([])).environment, false);
   });

@@ -138,12 +138,12 @@ function temporaryOf(view: View, source: string | undefined): SharedPath[] {
 
 /** Where nothing else is, and nothing is hidden on purpose. */
 function worktreesOf(view: View, roots: readonly string[]): readonly SharedPath[] {
-  const masked = view.maskedTargets();
+  const hidden = [...view.hidden, ...view.maskedTargets()];
   return linkedWorktrees(roots).filter(
     ({ target }) =>
       view.covering(target) === undefined &&
       !roots.some((root) => contains(root, target)) &&
-      !masked.some((path) => contains(path, target)),
+      !hidden.some((path) => contains(path, target)),
   );
 }
 
