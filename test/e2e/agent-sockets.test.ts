@@ -1,9 +1,11 @@
 /** JSON lines on an agent's own socket, and what an agent's files say of what runs. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { agentWith, exec, ok, withoutViews } from '../support/agents.js';
+import { keeperOff } from '../support/keeper.js';
+import { until } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
 import { type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
@@ -126,6 +128,21 @@ forEachUser((user) => {
       assert.match(said, /"error":"EINVAL".*1 MiB.*\nclosed\n/);
       assert.match(said, /cannot access 'late'/);
       stage.shell(cwd, `! pgrep -u ${user.uid} -f 'sleep 61[.]7'`);
+    });
+
+    test('where ctx is killed, its jail takes the sockets of the view away', async () => {
+      const cwd = project();
+      await agentWith(stage, cwd, 'killed', 'tool:fs.read execute');
+      const left = () => (existsSync(join(stage.store, 'view')) ? readdirSync(join(stage.store, 'view')) : []);
+      const running = stage.startCtx(cwd, ['exec', '--agent', 'killed', '--', 'sh', '-c', 'ls /run/ctx; sleep 62.3'], {
+        env: keeperOff,
+      });
+      await running.printed('view.sock');
+      assert.equal(left().length, 1);
+      process.kill(running.pid, 'SIGKILL');
+      await running.finished;
+      await until(() => left().length === 0, 'nothing is left of the view');
+      stage.shell(cwd, `! pgrep -u ${user.uid} -f 'sleep 62[.]3'`);
     });
 
     test('the socket of an agent is in its own view alone, and its tools’ logs show its own calls', async () => {

@@ -157,6 +157,17 @@ forEachUser((user) => {
     }
   });
 
+  it('leaves its caller’s pipes as they were: what others write there next waits for room', async () => {
+    const flags =
+      'import fcntl, os; print("flags", *[fcntl.fcntl(n, fcntl.F_GETFL) & os.O_NONBLOCK for n in range(3)])';
+    const directory = stage.project('echo one > file');
+    for (const words of ['status', 'exec -- cat', 'exec --json -- true', 'diff', 'no-such-verb']) {
+      const script = `sleep 0 | { ${stage.program} ${words}; python3 -c '${flags}'; } 2>&1 | cat`;
+      const { stdout } = await stage.start(directory, ['sh', '-c', script], { env: keeperOn }).finished;
+      assert.match(stdout, /^flags 0 0 0$/m, words);
+    }
+  });
+
   it('runs nothing for a caller in another control group, whose limits are its own', async (context) => {
     const groups = ['/sys/fs/cgroup/pids', '/sys/fs/cgroup'].find((path) => existsSync(join(path, 'cgroup.procs')));
     const group = join(groups ?? '/nowhere', `ctx-test-${process.pid}-${user.uid}`);

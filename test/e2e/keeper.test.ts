@@ -406,15 +406,21 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
   });
 
   it('is not left in namespaces of its caller’s own, which would last as long as it', async () => {
-    const store = `${stage.directory}/unshared`;
-    const apart = user.uid === 0 ? ['unshare', '-m'] : ['unshare', '--user', '--map-current-user', '-m'];
-    const options = { env: { ...keeperOn, CTX_DATA: store } };
+    // Each kind alone; a user other than root needs a namespace of users for any of them.
+    const kinds = ['-m', '-n', '-i', '-u', '-C', '-T', '--user --map-root-user'];
+    const apart = user.uid === 0 ? kinds : kinds.slice(0, 1).map((kind) => `--user --map-current-user ${kind}`);
     const directory = stage.project();
-    // By a shell, as a person does: of a process of theirs more can be seen than of this one.
-    await stage.start(directory, ['sh', '-c', `${apart.join(' ')} ${stage.program} status; :`], options).finished;
+    const placeOf = (kind: string) => `${stage.directory}/unshared${apart.indexOf(kind)}`;
+    for (const kind of apart) {
+      const options = { env: { ...keeperOn, CTX_DATA: placeOf(kind) } };
+      // By a shell, as a person does: of a process of theirs more can be seen than of this one.
+      const script = `unshare ${kind} ${stage.program} status; :`;
+      await stage.start(directory, ['sh', '-c', script], options).finished;
+    }
     // It would be started when the verb has ended.
     await sleep(1500);
-    assert.equal(existsSync(join(store, 'keeper')), false);
+    for (const kind of apart) assert.equal(existsSync(join(placeOf(kind), 'keeper')), false, kind);
+    const store = placeOf(apart[0] ?? '');
     await startKeeper(stage, directory, store);
     await endKeeper(store);
   });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { freshPlace, tree } from './tree-fixture.js';
 
@@ -68,5 +68,47 @@ describe('a tree that changes while it is walked', () => {
       for (const name of names.slice(2, 4)) write(`lower/${name}/inner`);
       await whileChanging(at('busy'), act, 0.5);
     });
+  }
+});
+
+/** Of each entry of a file of signatures (native/tree/signature.c), the time of its last change; 0 where it is not trusted. */
+function changeTimes(file: string): ReadonlyMap<string, bigint> {
+  const bytes = readFileSync(file);
+  const times = new Map<string, bigint>();
+  let path = Buffer.alloc(0);
+  for (let start = 32; start < bytes.length; ) {
+    const [shared, rest] = [bytes.readUInt32LE(start), bytes.readUInt32LE(start + 4)];
+    path = Buffer.concat([path.subarray(0, shared), bytes.subarray(start + 56, start + 56 + rest)]);
+    times.set(path.toString(), bytes.readBigInt64LE(start + 48));
+    start += 56 + rest;
+  }
+  return times;
+}
+
+it('a file that is written all the while it is copied counts as changed, whatever its times say later', async () => {
+  write('busy/still');
+  write('busy/written');
+  const writing =
+    "import sys\nf = open(sys.argv[1], 'r+b', 0)\nprint('ready', flush=True)\nwhile True: f.seek(0); f.write(b'x')";
+  const child = spawn('python3', ['-c', writing, at('busy/written')], { stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    await once(child.stdout, 'data');
+    // On a busy machine the writer may have had no processor for as long as one copy takes.
+    for (let turn = 0; ; turn += 1) {
+      const problems = await tree.copy({
+        root: at('busy'),
+        destination: at(`copy${turn}`),
+        signatures: at('signatures'),
+      });
+      const times = changeTimes(at('signatures'));
+      const isTold = problems.some(({ path, code }) => path === 'written' && code === 'EBUSY');
+      assert.ok((times.get('still') ?? 0n) > 0n);
+      assert.equal((times.get('written') ?? 0n) === 0n, isTold);
+      if (isTold) break;
+      assert.ok(turn < 100, 'it was never written while it was copied');
+    }
+  } finally {
+    child.kill('SIGKILL');
+    await once(child, 'close');
   }
 });
