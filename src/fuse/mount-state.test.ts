@@ -10,6 +10,7 @@ import { memoryFileSystem } from '../vfs/engines/memory/memory.js';
 import type { Attributes, FileSystem } from '../vfs/filesystem.js';
 import { Awaited } from './awaited.js';
 import { KeptTimes } from './cache-times.js';
+import { mayBeUnasked } from './files.js';
 import { file, mounted, notingFileSystem, type Reply, readAttributes, readReply, requestOf } from './kernel-fixture.js';
 import { staysWithin } from './links.js';
 import { Nodes } from './nodes.js';
@@ -185,6 +186,23 @@ describe('inodes that the kernel knows', () => {
 
 describe('a file that the kernel opens without asking', () => {
   const readAll = [0n, 0n, 99, 0] as const;
+
+  it('is opened without asking only where the engine has no say in it, and answers at once', () => {
+    const nothing = () => undefined;
+    for (const bits of Array(64).keys()) {
+      const [shared, later, sharedLocks, flush, lasting, invalidated] = [1, 2, 4, 8, 16, 32].map(
+        (bit) => (bits & bit) !== 0,
+      );
+      const engine = memoryFileSystem({ root });
+      const filesystem = {
+        ...(flush ? { flush: nothing } : {}),
+        ...(lasting ? { lasting: nothing } : {}),
+        ...(invalidated ? { invalidated: () => nothing } : {}),
+        capabilities: { ...engine.capabilities, immediate: !later, sharedLocks },
+      } as unknown as FileSystem;
+      assert.equal(mayBeUnasked(filesystem, shared ?? false), bits === 0, bits.toString(2));
+    }
+  });
 
   it('has one handle, which outlives its name and goes when the kernel forgets it', () => {
     for (const way of ['unlink', 'rename', 'neither'] as const) {

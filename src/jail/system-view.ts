@@ -31,20 +31,23 @@ function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return [];
+    // A part that is closed, or is not a directory here, shows nothing: no command needs it to start.
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR') || hasCode(error, 'EACCES')) return [];
     throw fromSystemError(error, 'readdir', directory);
   }
 }
 
-/** `/usr` and its links, the harmless part of `/etc`, facts about the machine. A link of `/etc` keeps its own text. */
-export function systemView(): SystemView {
-  const parts = partlyShownConfiguration.flatMap((part) => namesIn(`/etc/${part}`).map((name) => `${part}/${name}`));
-  const etc = [...namesIn('/etc'), ...parts].filter(isSystemConfiguration).map((name) => `/etc/${name}`);
+/** `/usr` and its links, the harmless part of `/etc`, facts about the machine. A link of `/etc` keeps its own text. `host` is where it is looked for. */
+export function systemView(host = ''): SystemView {
+  const parts = partlyShownConfiguration.flatMap((part) =>
+    namesIn(`${host}/etc/${part}`).map((name) => `${part}/${name}`),
+  );
+  const etc = [...namesIn(`${host}/etc`), ...parts].filter(isSystemConfiguration).map((name) => `/etc/${name}`);
   const shared: SharedPath[] = [];
   const links: Link[] = [];
   for (const path of [...systemDirectories, ...etc, ...systemFacts]) {
-    const kind = kindOf(path);
-    if (kind === 'link') links.push({ path, target: readlinkSync(path) });
+    const kind = kindOf(`${host}${path}`);
+    if (kind === 'link') links.push({ path, target: readlinkSync(`${host}${path}`) });
     else if (kind === 'other') shared.push({ source: path, target: path, access: 'read only' });
   }
   return { shared, links };

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Resolver } from 'node:dns/promises';
 import { describe, it } from 'node:test';
 import { networkLookups } from '../base/limits/network.js';
 import { addressesInHosts, type ResolveName, resolveByHost, sharedResolve } from './resolve-name.js';
@@ -32,6 +33,25 @@ describe('a name of this machine', () => {
 });
 
 describe('a name in /etc/hosts', () => {
+  it('has the addresses of one kind where the other has none, and fails where both do', async (context) => {
+    const none = () => Promise.reject(Object.assign(new Error('queryA ENODATA'), { code: 'ENODATA' }));
+    const [four, six] = [async () => ['192.0.2.1', '192.0.2.2'], async () => ['2001:db8::1']];
+    for (const [resolve4, resolve6, expected] of [
+      [four, six, ['192.0.2.1', '192.0.2.2', '2001:db8::1']],
+      [four, none, ['192.0.2.1', '192.0.2.2']],
+      [none, six, ['2001:db8::1']],
+      [none, none, 'ENODATA'],
+      [async () => [], none, 'ENODATA'],
+      [async () => [], async () => [], []],
+    ] as const) {
+      context.mock.method(Resolver.prototype, 'resolve4', resolve4);
+      context.mock.method(Resolver.prototype, 'resolve6', resolve6);
+      const found = await resolveByHost('name.invalid', forever).catch(({ code }) => code);
+      assert.deepEqual(found, expected);
+      context.mock.restoreAll();
+    }
+  });
+
   it('has every address that a line gives it, in any case of letters', () => {
     const text =
       '127.0.0.1 localhost\n10.1.2.3\tRegistry.corp registry # 10.9.9.9 registry\n::1 registry.corp\nnonsense x\n';
