@@ -1,6 +1,6 @@
 /** A keeper with a library that is none: which calls it takes, which it refuses, and when it ends. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,8 @@ import { Company } from './possible-callers.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'ctx-keeper-test-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
+
+const notRoot = process.geteuid?.() === 0 ? false : 'needs root, to make a mount namespace';
 
 const { dev, ino } = statSync('/proc/self/exe', { bigint: true });
 const ownNode = `${dev}:${ino}`;
@@ -275,6 +277,38 @@ describe('keepers of a store', () => {
     const company = new Company();
     assert.equal(company.isThere(), true, 'whatever started this test');
     assert.equal(company.isThere(), true);
+  });
+
+  it('have none in a process of another user, in one of their kind, or where nothing else is', {
+    skip: notRoot,
+  }, () => {
+    // In a mount namespace of its own, where nothing is but what it starts. It is called as a keeper is.
+    const directory = mkdtempSync(join(tmpdir(), 'ctx-company-'));
+    const script = join(directory, 'keeper.cjs');
+    const companies = JSON.stringify(new URL('./possible-callers.js', import.meta.url).href);
+    writeFileSync(
+      script,
+      `import(${companies}).then(async ({ Company }) => {
+        const { spawn } = require('node:child_process');
+        const company = new Company();
+        const said = [company.isThere()];
+        for (const options of [{ uid: 65534, gid: 65534 }, { argv0: '/x/keeper.cjs' }, {}]) {
+          const child = spawn('sleep', ['60'], { stdio: 'ignore', ...options });
+          await new Promise((resolve) => child.once('spawn', resolve));
+          said.push(company.isThere());
+          child.kill('SIGKILL');
+          await new Promise((resolve) => child.once('close', resolve));
+        }
+        said.push(company.isThere());
+        console.log(said.join(' '));
+      });`,
+    );
+    try {
+      const told = execFileSync('unshare', ['-m', process.execPath, script], { encoding: 'utf8' });
+      assert.equal(told, 'false false false true false\n');
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
   });
 
   it('do not start without their library', () => {
