@@ -2,6 +2,7 @@
 
 import { chosen } from './chosen.mjs';
 import { chosenEighth } from './chosen-eighth.mjs';
+import { chosenEleventh } from './chosen-eleventh.mjs';
 import { chosenFifth } from './chosen-fifth.mjs';
 import { chosenFourth } from './chosen-fourth.mjs';
 import { chosenLater } from './chosen-later.mjs';
@@ -22,4 +23,5 @@ export const tables = [
   ...chosenEighth,
   ...chosenNinth,
   ...chosenTenth,
+  ...chosenEleventh,
 ];

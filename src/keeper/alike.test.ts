@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import { nativeProgram } from '../base/native-program.js';
 import { loadKeeperLibrary } from './keeper-library.js';
@@ -16,14 +16,18 @@ async function changedBy(words: string): Promise<ChildProcess> {
   return child;
 }
 
-async function withChanged(words: string, look: (one: number, other: number) => void): Promise<void> {
-  const [one, other] = await Promise.all([changedBy('exec'), changedBy(words)]);
+async function withChanged(words: string, look: (one: number, other: number) => void, first = 'exec'): Promise<void> {
+  const [one, other] = await Promise.all([changedBy(first), changedBy(words)]);
   try {
     look(one.pid as number, other.pid as number);
   } finally {
     for (const child of [one, other]) child.kill('SIGKILL');
   }
 }
+
+/** A host may keep root, too, from a real-time priority. */
+const mayBe = (...all: readonly string[]) =>
+  all.every((words) => spawnSync('sh', ['-c', `${words} true`]).status === 0);
 
 const alike = (one: number, other: number) => library.alike(one, other, fields, files, namespaces);
 const looked = (one: number, other: number) =>
@@ -51,6 +55,30 @@ describe('two processes, compared at once', () => {
         assert.notEqual(looked(one, other), undefined);
         assert.equal(alike(one, other), 0);
       }),
+    );
+  }
+
+  // Each of what is said of their scheduling alone: of the first two the policy is the same.
+  for (const [first, words] of [
+    ['exec nice -n 1', 'exec nice -n 2'],
+    ['exec chrt -r 5', 'exec chrt -r 6'],
+    ['exec chrt -r 5', 'exec chrt -f 5'],
+    ['exec', 'exec chrt -b 0'],
+    ['exec setpriv --groups 1,2', 'exec setpriv --groups 1,3'],
+    ['exec setpriv --bounding-set -sys_boot', 'exec setpriv --bounding-set -sys_time'],
+  ] as const) {
+    it(
+      `are not where each was changed (${first}; ${words})`,
+      { skip: !mayBe(first, words) && 'this user may not change it here' },
+      () =>
+        withChanged(
+          words,
+          (one, other) => {
+            assert.notEqual(looked(one, other), undefined);
+            assert.equal(alike(one, other), 0);
+          },
+          first,
+        ),
     );
   }
 

@@ -33,6 +33,17 @@ describe('a name of this machine', () => {
 });
 
 describe('a name in /etc/hosts', () => {
+  it('has every address that a line gives it, in any case of letters', () => {
+    const text =
+      '127.0.0.1 localhost\n10.1.2.3\tRegistry.corp registry # 10.9.9.9 registry\n::1 registry.corp\nnonsense x\n';
+    assert.deepEqual(addressesInHosts(text, 'registry.corp'), ['10.1.2.3', '::1']);
+    assert.deepEqual(addressesInHosts(text, 'registry'), ['10.1.2.3']);
+    assert.deepEqual(addressesInHosts(text, 'x'), []);
+    assert.deepEqual(addressesInHosts(text, 'corp'), []);
+  });
+});
+
+describe('a lookup', () => {
   it('has the addresses of one kind where the other has none, and fails where both do', async (context) => {
     const none = () => Promise.reject(Object.assign(new Error('queryA ENODATA'), { code: 'ENODATA' }));
     const [four, six] = [async () => ['192.0.2.1', '192.0.2.2'], async () => ['2001:db8::1']];
@@ -52,17 +63,6 @@ describe('a name in /etc/hosts', () => {
     }
   });
 
-  it('has every address that a line gives it, in any case of letters', () => {
-    const text =
-      '127.0.0.1 localhost\n10.1.2.3\tRegistry.corp registry # 10.9.9.9 registry\n::1 registry.corp\nnonsense x\n';
-    assert.deepEqual(addressesInHosts(text, 'registry.corp'), ['10.1.2.3', '::1']);
-    assert.deepEqual(addressesInHosts(text, 'registry'), ['10.1.2.3']);
-    assert.deepEqual(addressesInHosts(text, 'x'), []);
-    assert.deepEqual(addressesInHosts(text, 'corp'), []);
-  });
-});
-
-describe('a lookup', () => {
   it('is one for all who ask for a name at once', async () => {
     let count = 0;
     const resolve = sharedResolve(async () => {
