@@ -8,6 +8,13 @@ export const chosenEleventh = [
     tests: ['e2e/agent-sockets'],
   },
   {
+    file: 'native/jail/owner/terminal.c',
+    from: 'bool errors_too = terminal->asked || isatty(2);',
+    to: 'bool errors_too = true;',
+    why: 'stderr that was sent to a file would go to the terminal',
+    tests: ['e2e/streams'],
+  },
+  {
     file: 'native/tree/copy.c',
     from: '  if (outcome == LEAF_UNSTABLE) node->changed = 0;\n',
     to: '',

@@ -1,8 +1,22 @@
 /** What goes in and what comes out. */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
+
+/** A program with a terminal as stdin and stdout; stderr is a file where one is named. Prints what the terminal showed. */
+const atTerminal = `
+import os, pty, subprocess, sys
+errors, *words = sys.argv[1:]
+master, slave = pty.openpty()
+child = subprocess.Popen(words, stdin=slave, stdout=slave, stderr=open(errors, 'wb') if errors else slave)
+os.close(slave)
+try:
+    while shown := os.read(master, 4096): os.write(1, shown)
+except OSError: pass # its last user has gone
+sys.exit(child.wait())
+`;
 
 forEachUser((user) => {
   const stage = useStage(user);
@@ -34,6 +48,20 @@ forEachUser((user) => {
     assert.deepEqual([code, stdout, stderr], [0, 'out\n', 'err\nmore\n']);
     stage.shell(project, `${stage.program} exec -- sh -c '${script}' > ../out 2> ../err; test "$(cat ../out)" = out`);
     stage.shell(project, `${stage.program} exec -- sh -c '${script}' 2>&1 | sort | tr -d '\\n' | grep -qx errmoreout`);
+  });
+
+  test('beside a terminal, stderr is the terminal or where it was sent', async () => {
+    const project = stage.project();
+    const errors = stage.makeDirectory('errors');
+    for (const file of ['', join(errors, 'err')]) {
+      const words = [stage.program, 'exec', '--', 'sh', '-c', 'test -t 0 && test -t 1 && echo out; echo "e""rr" >&2'];
+      const { code, stdout, stderr } = await stage.start(project, ['python3', '-c', atTerminal, file, ...words])
+        .finished;
+      assert.equal(code, 0, stderr);
+      assert.match(stdout, /^out\r$/m);
+      assert.equal(/^err\r$/m.test(stdout), file === '');
+      if (file !== '') assert.match(stage.shell(project, `cat ${file}`), /^err$/m);
+    }
   });
 
   test('closed streams harm nobody', async () => {
