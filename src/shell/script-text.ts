@@ -39,18 +39,18 @@ function afterCommand(text: string): string | undefined {
   const [command = ''] = text;
   const rest = text.slice(1);
   if ('pdDPgGhHxnN=zF'.includes(command)) return rest;
-  if ('qQlL'.includes(command)) return rest.replace(/^\s*\d*/, '');
+  if ('qQlL'.includes(command)) return rest.replace(/\s*\d*/, '');
   // A label ends at a blank, too; what follows there is taken for a command by one sed and for its name by another.
   if (':btT'.includes(command)) return /^[ \t]*[^\s;}]*[ \t]*(?![^\n;}])([\s\S]*)$/.exec(rest)?.[1];
   // Only added text goes on after a backslash at the end of its line.
-  if ('#rR'.includes(command)) return rest.replace(/^[^\n]*/, '');
-  if ('aic'.includes(command)) return rest.replace(/^(?:[^\n\\]|\\[\s\S])*/, '');
+  if ('#rR'.includes(command)) return rest.replace(/[^\n]*/, '');
+  if ('aic'.includes(command)) return rest.replace(/(?:[^\n\\]|\\[\s\S])*/, '');
   if (command !== 's' && command !== 'y') return undefined;
   const delimiter = rest[0];
   const first = delimiter === undefined ? undefined : afterSection(rest.slice(1), delimiter, command === 's');
   const second = first === undefined || delimiter === undefined ? undefined : afterSection(first, delimiter, false);
   if (second === undefined || command === 'y') return second;
-  const flags = /^[gpiImM0-9]*/.exec(second)?.[0] ?? '';
+  const flags = /[gpiImM0-9]*/.exec(second)?.[0] ?? '';
   const end = second.slice(flags.length);
   return end === '' || /^[\s;}#]/.test(end) ? end : undefined;
 }

@@ -86,7 +86,6 @@ export const networkPrograms: Programs = {
   },
   ...each('terraform tofu terragrunt', {
     is: 'r',
-    dashes: 'single',
     subcommands: {
       ...each('apply destroy', { is: 'dn' }),
       ...each('fmt validate', { is: 'm' }),
