@@ -1,6 +1,7 @@
 /**
- * Loaded into each test file's process before it. A line of CTX_TEST_TIMES: how many seconds that process was there, and how many
- * of a processor it and those that it waited for have used. What a keeper ran for it (test/support/warm-calls.ts) is not in this.
+ * Loaded into each test file's process before it. A line of CTX_TEST_TIMES: how many seconds that process was there,
+ * and how many of a processor it and those that it waited for have used. What a keeper ran for it (test/support/warm-
+ * calls.ts) is not in this.
  */
 const { appendFileSync, readFileSync } = require('node:fs');
 

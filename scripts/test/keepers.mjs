@@ -1,4 +1,7 @@
-/** Where the keepers of warm stages are (test/support/warm-calls.ts): one a user, started by the first that needs it, ended with the run. */
+/**
+ * Where the keepers of warm stages are (test/support/warm-calls.ts): one a user, started by the first that needs it,
+ * ended with the run.
+ */
 import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

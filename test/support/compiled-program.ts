@@ -1,6 +1,6 @@
 /**
- * C of the tests, compiled once: what came out is kept in `dist/test-programs/` by the content of everything that went in. Many suites use
- * the same program, and to compile those of a whole run takes as long as hundreds of calls.
+ * C of the tests, compiled once: what came out is kept in `dist/test-programs/` by the content of everything that
+ * went in. Many suites use the same program, and to compile those of a whole run takes as long as hundreds of calls.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -14,11 +14,11 @@ import { findsKeeper } from './warm-calls.js';
 
 const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** `CTX_TEST_KEEPER=on npm test -- e2e/`: every suite with keepers of its own, whose calls have to answer as those without. */
+/** `CTX_TEST_KEEPER=on npm test -- e2e/`: every suite with keepers of its own; calls have to answer as those without. */
 const withKeepers = process.env['CTX_TEST_KEEPER'] === 'on';
 /**
- * `CTX_TEST_KEEPER=off`, and a run that takes long: every call starts Node, those of warm stages, too. So on an emulated processor: a caller
- * waits for half a second there before it does without a keeper.
+ * `CTX_TEST_KEEPER=off`, and a run that takes long: every call starts Node, those of warm stages, too. So on an emulated
+ * processor: a caller waits for half a second there before it does without a keeper.
  */
 export const withWarmStages =
   process.env['CTX_TEST_KEEPER'] === undefined && process.env['CTX_SOAK'] !== '1' && slowness === 1;

@@ -1,7 +1,8 @@
 /**
- * Calls of a warm stage are run by a keeper, as those of a person are: such a call takes less than half of the processor time of one that
- * starts Node. A keeper costs as much as ten calls before it serves one, so a run of the tests has one for each user: its socket gets a
- * second name in the store of each stage. What a keeper does for a call depends on the request alone, not on where its socket was found.
+ * Calls of a warm stage are run by a keeper, as those of a person are: such a call takes less than half of the
+ * processor time of one that starts Node. A keeper costs as much as ten calls before it serves one, so a run of the
+ * tests has one for each user: its socket gets a second name in the store of each stage. What a keeper does for a
+ * call depends on the request alone, not on where its socket was found.
  */
 import { chownSync, existsSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
