@@ -42,6 +42,7 @@ describe("a project's defaults", () => {
 
   it('ask for nothing else, and not for too much', () => {
     for (const [document, reason] of [
+      ...[null, undefined, [], 'x', 1].map((document) => [document, /expected a table/] as const),
       [{ writes: ['/'] }, /members hosts, reads/],
       [{ weaken: ['seccomp'] }, /members/],
       [{ private_hosts: ['127.0.0.1:22'] }, /members/],

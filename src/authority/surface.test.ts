@@ -135,6 +135,15 @@ describe("the operator's stanza", () => {
     assert.deepEqual(operatorMounts({}, 'agents.toml', {}), { mode: 'additive', mounts: [], dropped: [] });
   });
 
+  it('is made of tables', () => {
+    for (const value of [null, [], 'x', 1, true]) {
+      for (const document of [value, { agent: value }, { agent: { container: value } }]) {
+        assert.throws(() => operatorMounts(document, 'agents.toml', {}), /expected a table/, JSON.stringify(document));
+      }
+      assert.throws(() => stanza({ mounts: [value] }), /expected a table/, JSON.stringify(value));
+    }
+  });
+
   it('reads mounts, read-only unless it says otherwise', () => {
     const { mode, mounts } = stanza({
       surface_mode: 'exclusive',
