@@ -3,7 +3,7 @@
  * held while the trunk or the set of forks changes. A process that holds both took the fork's first, or did not wait
  * for it.
  */
-import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ErrnoError, hasCode } from '../../base/errno.js';
 import type { Tree, WalkerLock } from '../tree/tree.js';
@@ -27,7 +27,7 @@ function isHeldBriefly(file: string): boolean {
 
 /** The directory is made only where it is missing: a lock is taken far more often than it is new. */
 function openLock(file: string): number {
-  const open = () => openSync(file, 'a+', 0o600);
+  const open = () => openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600);
   try {
     return open();
   } catch (error) {
@@ -37,11 +37,14 @@ function openLock(file: string): number {
   }
 }
 
-/** For people alone: on a full disk the lock is held all the same, and says less. */
+/**
+ * For people alone: on a full disk the lock is held all the same, and says less. The file is never emptied: some disks wait for the block
+ * that is freed, and whoever reads it meanwhile would find no holder.
+ */
 function noteHolder(descriptor: number, text: string): void {
   try {
-    ftruncateSync(descriptor);
-    writeSync(descriptor, text.slice(0, 1000));
+    const length = writeSync(descriptor, text.slice(0, 1000), 0);
+    if (fstatSync(descriptor).size > length) ftruncateSync(descriptor, length);
   } catch (error) {
     if (!hasCode(error, 'ENOSPC') && !hasCode(error, 'EDQUOT') && !hasCode(error, 'EIO')) throw error;
   }

@@ -1,7 +1,18 @@
 /** What a scan says of a change: every member of an entry alone, of every kind of entry. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, lchownSync, lutimesSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  lchownSync,
+  lstatSync,
+  lutimesSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { describe, it } from 'node:test';
 import { freshPlace, isRoot, tree } from './tree-fixture.js';
 
@@ -67,6 +78,35 @@ describe('a scan', () => {
       act(root, 'directory');
       const found = await tree.scan({ root, signatures: at('after'), against: at('before') });
       assert.deepEqual(found, name === 'nothing' ? [] : [{ path: '.', what: 'changed' }], name);
+    }
+  });
+
+  it('leaves the file of signatures that it would write as it is, and replaces whatever else is there', async () => {
+    const root = at('same');
+    const signatures = at('written');
+    mkdirSync(root);
+    writeFileSync(`${root}/file`, 'text');
+    await tree.scan({ root, signatures });
+    const whole = readFileSync(signatures);
+    const before = lstatSync(signatures);
+    await tree.scan({ root, signatures });
+    assert.equal(lstatSync(signatures).ino, before.ino);
+    const others: Readonly<Record<string, () => void>> = {
+      'a byte more': () => writeFileSync(signatures, Buffer.concat([whole, Buffer.from('x')])),
+      'a byte less': () => writeFileSync(signatures, whole.subarray(0, -1)),
+      'another byte': () => writeFileSync(signatures, Buffer.from(whole).fill('x', whole.length - 1)),
+      nothing: () => writeFileSync(signatures, ''),
+      'a link to the same bytes': () => {
+        writeFileSync(at('target'), whole);
+        rmSync(signatures);
+        symlinkSync(at('target'), signatures);
+      },
+    };
+    for (const [name, put] of Object.entries(others)) {
+      put();
+      await tree.scan({ root, signatures });
+      assert.ok(lstatSync(signatures).isFile(), name);
+      assert.deepEqual(readFileSync(signatures), whole, name);
     }
   });
 });

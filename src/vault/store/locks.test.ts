@@ -1,0 +1,31 @@
+/** What a lock's file says of its holder. */
+import assert from 'node:assert/strict';
+import { closeSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, it } from 'node:test';
+import { tree } from '../tree/tree-fixture.js';
+import { takeLock } from './locks.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'ctx-locks-'));
+after(() => rmSync(directory, { recursive: true }));
+
+it('says who holds it, whatever was there before', async () => {
+  const file = join(directory, 'fork', 'lock');
+  for (const purpose of ['a longer command', 'short', 'äöü', 'a longer command than before', 'x'.repeat(2000), 'y']) {
+    const descriptor = await takeLock(tree, file, { wait: false, purpose, what: 'main' });
+    assert.equal(readFileSync(file, 'utf8'), `${process.pid} ${purpose}`.slice(0, 1000));
+    closeSync(descriptor);
+  }
+});
+
+it('is never without a holder’s words for those who look: the file keeps its block', async () => {
+  const file = join(directory, 'kept');
+  writeFileSync(file, '1 ctx gc');
+  const { ino } = statSync(file);
+  const descriptor = await takeLock(tree, file, { wait: false, purpose: 'true', what: 'main' });
+  const refused = takeLock(tree, file, { wait: false, purpose: 'other', what: 'main' });
+  await assert.rejects(refused, { code: 'EBUSY', message: new RegExp(`process ${process.pid} is using it: true`) });
+  assert.equal(statSync(file).ino, ino);
+  closeSync(descriptor);
+});
