@@ -8,6 +8,7 @@ import { looksAtBusyFork } from '../base/limits/store.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { readForkMeta } from '../vault/store/fork-meta.js';
 import { readGroup } from '../vault/store/group.js';
+import { readVaultMeta } from '../vault/store/vault-meta.js';
 import { type AtWork, namedProcess } from '../vault/store/worker-file.js';
 import { forkToRead, type OpenFork } from '../vault/vault.js';
 import { type ForkRequest, noForkHere, withFork } from './fork-verbs.js';
@@ -32,6 +33,11 @@ export async function lookIntoFork<T>(
   }
 }
 
+/** Neither has the fork moved on, nor has the trunk, whose edits enter the fork before it says so. */
+function isAsRead({ place, paths, meta, vault }: OpenFork): boolean {
+  return readForkMeta(place.directory) === meta && readVaultMeta(paths.meta)?.position === vault.position;
+}
+
 async function readBeside<T>(
   host: Host,
   request: ForkRequest,
@@ -51,7 +57,7 @@ async function readBeside<T>(
         since: worker.since,
       }));
       const found = await use(fork, running);
-      if (look === looksAtBusyFork || readForkMeta(fork.place.directory) === fork.meta) return found;
+      if (look === looksAtBusyFork || isAsRead(fork)) return found;
     } catch (error) {
       if (look === looksAtBusyFork || !(error instanceof ErrnoError) || !overtaken.includes(error.code)) throw error;
     }

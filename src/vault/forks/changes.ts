@@ -141,6 +141,24 @@ async function withoutRefreshed(fork: OpenFork, found: RootChanges): Promise<Roo
   return new Map(await Promise.all(left));
 }
 
+/**
+ * The trunk is ahead while edits of the person's enter a fork in which commands run: what is there already, as the person has it, is no
+ * change of the fork's.
+ */
+async function withoutEntering(fork: OpenFork, found: RootChanges): Promise<RootChanges> {
+  const { meta, vault, paths, tree } = fork;
+  if (vault.position <= meta.position) return found;
+  const left = [...found].map(async ([key, list]): Promise<readonly [string, readonly Change[]]> => {
+    const uppers = treesOf(paths, [...meta.base, ...meta.deltas, meta.live], key);
+    const lowers = treesOf(paths, vault.trunk, key);
+    const under = list.filter(({ unlisted }) => unlisted === undefined).map(({ path }) => path);
+    if (under.length === 0) return [key, list];
+    const different = new Set((await tree.diff({ uppers, lowers, whole: true, under })).map(({ path }) => path));
+    return [key, list.filter(({ path, unlisted }) => unlisted !== undefined || different.has(path))];
+  });
+  return new Map(await Promise.all(left));
+}
+
 /** For reports: up to `listedChanges`; `about` are shown paths, and what is above them may be among the changes. */
 export async function forkChanges(
   fork: OpenFork,
@@ -148,7 +166,10 @@ export async function forkChanges(
   about?: readonly string[],
 ): Promise<readonly Change[]> {
   const found = await forkChangesByRoot(fork, since, { ...forReport, about });
-  return shownChanges(fork, since === undefined ? await withoutRefreshed(fork, found) : found);
+  return shownChanges(
+    fork,
+    since === undefined ? await withoutEntering(fork, await withoutRefreshed(fork, found)) : found,
+  );
 }
 
 /** How many changes there are, without a list of them: counted up to `most`. Indexes that git only refreshed count. */
