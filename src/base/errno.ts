@@ -151,6 +151,7 @@ export function fromSystemError(error: unknown, operation: string, path?: string
     operation,
     path: shown,
     reason: `${error.syscall ?? operation} failed: ${saidOf(error, shown)}`,
+    remedy: error.code === 'ENOSPC' ? 'make room on the filesystem of that path' : undefined,
     cause: error,
   });
 }
