@@ -35,6 +35,13 @@ const packages = [
     neededBy: ['start', 'test', 'bench', 'package'],
   },
   {
+    name: 'musl-tools',
+    purpose: 'a C library that starts sooner, for the programs of every call',
+    gives: 'musl-gcc',
+    neededBy: ['start', 'test', 'bench', 'package'],
+    optional: true,
+  },
+  {
     name: 'git',
     purpose: 'the sample project, the tests, and the commit of a package',
     gives: 'git',

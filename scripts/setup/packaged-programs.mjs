@@ -1,8 +1,8 @@
-/** `dist/packaged/MACHINE/`: the native programs of a package, for both machines, the same bytes wherever they are compiled. */
+/** `dist/packaged/MACHINE/`: the native programs of a package, for both machines, the same bytes on all machines of one kind. */
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { compileNative, nativeFingerprint } from './native-programs.mjs';
+import { compileNative, nativeFingerprint, quickCompiler } from './native-programs.mjs';
 
 /** As Node names them, and as compilers do. */
 export const machines = { x64: 'x86_64', arm64: 'aarch64' };
@@ -21,8 +21,9 @@ export const packagedPrograms = {
     await Promise.all(
       Object.entries(machines).map(([name, machine]) => {
         mkdirSync(join(staging, name));
-        const compiler = name === process.arch ? 'gcc' : `${machine}-linux-gnu-gcc`;
-        return compileNative(compiler, join(staging, name), flags);
+        const isOwn = name === process.arch;
+        const compiler = isOwn ? 'gcc' : `${machine}-linux-gnu-gcc`;
+        return compileNative(compiler, join(staging, name), flags, isOwn ? quickCompiler() : undefined);
       }),
     );
   },
