@@ -11,10 +11,13 @@ import { buildOf } from './base/build.js';
 import { carryTerminal } from './base/carried-terminal.js';
 import { watchInstallation } from './base/installation.js';
 import { nativeProgram } from './base/native-program.js';
+import { keepReady } from './base/ready-program.js';
+import { Starter } from './base/starter.js';
 import { copiesWork, inCopy, isCopy, learnPages, refuseUnknownNode } from './keeper/copy-trial.js';
 import { Keeper, type TakenCall } from './keeper/keeper.js';
 import { type KeeperLibrary, loadKeeperLibrary } from './keeper/keeper-library.js';
 import { warmUp } from './keeper/warm-up.js';
+import { startServer } from './vault/tree/tree-channel.js';
 
 /** Where `native/call` leaves the lock. */
 const lock = 3;
@@ -50,10 +53,16 @@ function collectGarbage(): void {
 
 const shortCallMilliseconds = 300;
 
-/** In a copy, before its call is there: as in the process that the caller would have started. */
-function prepareCall(library: KeeperLibrary): void {
+/** In a copy, before its call is there: as in the process that the caller would have started, and with the program that every call asks. */
+function prepareCall(library: KeeperLibrary, starter: Starter): void {
   process.on('exit', (code) => library.end(code));
   process.execArgv = [];
+  const program = nativeProgram('tree');
+  try {
+    keepReady(program, startServer(program, starter));
+  } catch {
+    // Where no further process may be started the call says so.
+  }
 }
 
 async function becomeCall(
@@ -104,7 +113,8 @@ async function main([program = '', store = '', key = '', traits = '']: readonly 
     },
   );
   await copiesWork(library);
-  const call = keeper.serve(() => prepareCall(library));
+  const starter = new Starter(nativeProgram('start.node'));
+  const call = keeper.serve(() => prepareCall(library, starter));
   if (call === undefined) process.exit(0);
   // As `bin/ctx` and `main.ts` choose: a hook's call has a bundle of its own.
   await becomeCall(call, { exec, hook }[call.given[0] ?? ''] ?? verbs, library);

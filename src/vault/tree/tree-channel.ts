@@ -1,7 +1,8 @@
 /** The way to a tree program that stays: started as everything is, or as a process that runs one command starts it. */
 import { closeSync, read, write } from 'node:fs';
 import { childProcess } from '../../base/child-process.js';
-import type { Starter } from '../../base/starter.js';
+import { takeReady } from '../../base/ready-program.js';
+import type { ProgramStream, StartedProgram, Starter } from '../../base/starter.js';
 
 export interface TreeChannel {
   write(bytes: Buffer): void;
@@ -9,6 +10,8 @@ export interface TreeChannel {
   hold(wanted: boolean): void;
   /** The program ends when it has done what it was asked for. */
   end(): void;
+  /** It ends now, with all that it does. */
+  kill(): void;
 }
 
 export interface Heard {
@@ -37,6 +40,7 @@ export function channelBeside(program: string, { onChunk, onEnd }: Heard): TreeC
       }
     },
     end: () => void child.stdin.end(),
+    kill: () => void child.kill('SIGTERM'),
   };
 }
 
@@ -52,9 +56,15 @@ function writeAll(descriptor: number, bytes: Buffer): Promise<void> {
 
 const chunkBytes = 64 << 10;
 
+const serverStreams: readonly ProgramStream[] = ['told', 'heard', 'nothing'];
+
+export function startServer(program: string, starter: Starter): StartedProgram {
+  return starter.start(program, Buffer.from(`${program}\0serve\0`), serverStreams);
+}
+
 /** It is read from only while it is wanted: a read that is under way would keep this process from its end. */
 export function channelAtOnce(program: string, starter: Starter, { onChunk, onEnd }: Heard): TreeChannel {
-  const started = starter.start(program, Buffer.from(`${program}\0serve\0`), ['told', 'heard', 'nothing']);
+  const started = takeReady(program) ?? startServer(program, starter);
   const [input, output] = [started.end(0), started.end(1)];
   const bytes = Buffer.allocUnsafe(chunkBytes);
   let [isWanted, isReading] = [false, false];
@@ -96,5 +106,6 @@ export function channelAtOnce(program: string, starter: Starter, { onChunk, onEn
       isWanted = true;
       listen();
     },
+    kill: () => started.signal('SIGTERM'),
   };
 }

@@ -9,6 +9,7 @@ import type { InodeIdentity } from '../../base/directory-identity.js';
 import { type ErrnoCode, ErrnoError } from '../../base/errno.js';
 import { nativeErrorBytes } from '../../base/limits/store.js';
 import { decodePath, encodePath } from '../../base/path-bytes.js';
+import { isReady } from '../../base/ready-program.js';
 import { hear, type Starter } from '../../base/starter.js';
 import { servedBytes, TreeServer } from './tree-server.js';
 
@@ -149,6 +150,27 @@ export class TreeProgram {
     });
     if (code === 0) return output;
     throw failure(verb, code, signal, errors);
+  }
+
+  /** Whether a process that runs one command has the program that stays already: another one would cost more than the job. */
+  get isThere(): boolean {
+    return this.#starter !== undefined && (this.#server !== undefined || isReady(this.path));
+  }
+
+  /** As `run`, by the program that is there. It ends with a job that is cancelled, so this is for those that leave nothing half done. */
+  async runThere(job: Pick<Job, 'words' | 'signal'>): Promise<Buffer> {
+    const { words, signal } = job;
+    const verb = words[0] ?? '';
+    if (isCancelled(job)) throw cancelled(verb, job);
+    const abort = () => this.#server?.kill();
+    signal?.addEventListener('abort', abort, { once: true });
+    try {
+      return await this.ask({ words });
+    } catch (error) {
+      throw isCancelled(job) ? cancelled(verb, job) : error;
+    } finally {
+      signal?.removeEventListener('abort', abort);
+    }
   }
 
   run(job: Job): Promise<Buffer> {

@@ -79,6 +79,11 @@ export class TreeServer {
     channel?.end();
   }
 
+  /** With all that it does: each of its jobs is refused. */
+  kill(): void {
+    this.#channel?.kill();
+  }
+
   #forget(): void {
     this.#channel = undefined;
     this.#cut = Buffer.alloc(0);

@@ -55,6 +55,10 @@ function lines(take: (line: string) => void): (chunk: Buffer) => void {
   };
 }
 
+function drifts(output: Buffer): Drift[] {
+  return parse<Drift>(output, 2, (path = '', what = '') => ({ path, what: what as Drift['what'] }));
+}
+
 export class Tree {
   readonly #program: TreeProgram;
   readonly #lockLibrary: string | undefined;
@@ -99,15 +103,17 @@ export class Tree {
   async scan(options: ScanOptions): Promise<Drift[]> {
     const against = options.against === undefined ? [] : ['--against', options.against];
     const words = ['scan', options.root, '--out', options.signatures, ...against, ...skipWords(options.skip)];
-    words.push(...lockWords(options.lock));
-    const { known } = options;
+    const { known, lock, signal } = options;
+    const isAskedThere = known === undefined && this.#program.isThere;
+    if (isAskedThere && (lock === undefined || this.#lockAtOnce(lock) === true)) {
+      return drifts(await this.#program.runThere({ words, signal }));
+    }
+    words.push(...lockWords(lock));
     if (known !== undefined) {
       words.push('--trees', ...listWords('--upper', known.written), ...listWords('--layer', known.kept));
     }
     const input = known === undefined ? undefined : joinFields(known.trees);
-    const job = { words, input, signal: options.signal, inherited: options.lock?.descriptor };
-    const output = await this.#program.run(job);
-    return parse<Drift>(output, 2, (path = '', what = '') => ({ path, what: what as Drift['what'] }));
+    return drifts(await this.#program.run({ words, input, signal, inherited: lock?.descriptor }));
   }
 
   /** Imports a directory into a fresh layer. */
