@@ -13,7 +13,7 @@
  * Before GO the call may go away and nothing has happened. Afterwards the end of the call is the end of the process.
  *
  * The request is NUL-ended strings: the version; the device and inode of the Node that would be started; what of the
- * caller only it can know (`own_traits` of native/call); how many words; the words, the first of which is the program;
+ * caller only it can know (`own_traits` of native/call) and the keeper's own word (`read_keeper_word`); how many words; the words, the first of which is the program;
  * the environment.
  */
 #ifndef CTX_KEEPER_WIRE_H

@@ -3,7 +3,7 @@
  * of its directory and what the caller is. It runs a few calls in a store of its own, so that code is compiled when a call comes, shows
  * that a copy of it works, and waits. In the copy that a call gets this goes on as `main.ts` does.
  */
-import { constants, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, openSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -21,6 +21,15 @@ import { startServer } from './vault/tree/tree-channel.js';
 
 /** Where `native/call` leaves the lock. */
 const lock = 3;
+
+/** Where it leaves a file whose name is a word: only a process that may trace this one can read it, and callers say it. */
+const wordFile = 4;
+
+function ownWord(): string {
+  const [, word] = /^\/memfd:([0-9a-f]{32}) \(deleted\)$/.exec(readlinkSync(`/proc/self/fd/${wordFile}`)) ?? [];
+  if (word === undefined) throw new Error('expected a file with a word');
+  return word;
+}
 
 type Run = (given: readonly string[]) => Promise<number>;
 
@@ -57,6 +66,7 @@ const shortCallMilliseconds = 300;
 function prepareCall(library: KeeperLibrary, starter: Starter): void {
   process.on('exit', (code) => library.end(code));
   process.execArgv = [];
+  closeSync(wordFile);
   const program = nativeProgram('tree');
   try {
     keepReady(program, startServer(program, starter));
@@ -80,13 +90,13 @@ async function becomeCall(
 async function main([program = '', store = '', key = '', traits = '']: readonly string[]): Promise<void> {
   forFirstCalls();
   const library = loadKeeperLibrary(nativeProgram('keeper.node'));
-  library.hold(lock);
+  for (const descriptor of [lock, wordFile]) library.hold(descriptor);
   refuseUnknownNode(process.versions.node);
   const environment = readFileSync('/proc/self/environ', 'latin1').split('\0');
   const directory = join(store, 'keeper', key);
   const descriptor = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   const build = () => buildOf(program);
-  const facts = { program, traits, environment, build, isIntact: watchInstallation('cli') };
+  const facts = { program, traits: `${traits} ${ownWord()}`, environment, build, isIntact: watchInstallation('cli') };
   const keeper = new Keeper(library, { directory, descriptor, lock }, facts);
   const { run: exec } = await import('./main-exec.js');
   const { run: verbs } = await import('./main-verbs.js');

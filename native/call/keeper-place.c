@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,6 +41,21 @@ int open_own(int above, const char *name, bool make) {
     return directory;
   if (directory >= 0) close(directory);
   return -1;
+}
+
+bool read_keeper_word(int socket, char word[WORD_SIZE]) {
+  static const char before[] = "/memfd:", behind[] = " (deleted)";
+  enum { START = sizeof before - 1, LENGTH = WORD_SIZE - 1 };
+  char path[64], target[START + WORD_SIZE + sizeof behind];
+  struct ucred peer;
+  socklen_t size = sizeof peer;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)peer.pid, WORD_DESCRIPTOR);
+  const ssize_t length = readlink(path, target, sizeof target);
+  if (length != START + LENGTH + sizeof behind - 1 || memcmp(target, before, START) != 0) return false;
+  memcpy(word, target + START, LENGTH);
+  word[LENGTH] = 0;
+  return true;
 }
 
 void own_traits(char text[TRAITS_SIZE]) {

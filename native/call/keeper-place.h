@@ -23,6 +23,16 @@ bool keeper_key(const char *program, char key[KEY_SIZE]);
  */
 int open_own(int above, const char *name, bool make);
 
+/*
+ * A keeper holds a file of memory whose name is a word, where only a process that may trace it can read it
+ * (/proc/PID/fd). A caller has to say it: a Landlock domain is not to be seen in /proc, and one that the keeper is not
+ * in keeps the caller from looking. The environment would not do: for that CAP_PERFMON is enough.
+ */
+enum { WORD_SIZE = 33, WORD_DESCRIPTOR = 4 };
+
+/* Of the process at the other end of the socket; false where it cannot be read. */
+bool read_keeper_word(int socket, char word[WORD_SIZE]);
+
 /* What of this process others may not be allowed to see, and its copies inherit. */
 void own_traits(char text[TRAITS_SIZE]);
 

@@ -60,16 +60,17 @@ static bool find_node(struct stat *found) {
  * The request is in a file of memory, since a packet has no room for it. It does not change any more: the keeper looks
  * at it, and the process that runs it reads it again.
  */
-static int write_request(int count, char **words) {
+static int write_request(int socket, int count, char **words) {
   struct stat node;
+  char word[WORD_SIZE];
   char traits[TRAITS_SIZE];
   const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
-  int file = find_node(&node) ? memfd_create("request", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
+  int file = read_keeper_word(socket, word) && find_node(&node) ? memfd_create("request", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
   FILE *out = file < 0 ? NULL : fdopen(dup(file), "w");
   if (!out) return -1;
   own_traits(traits);
-  fprintf(out, "%s%c%llu:%llu%c%s%c%d%c", KEEPER_WIRE_VERSION, 0, (unsigned long long)node.st_dev,
-          (unsigned long long)node.st_ino, 0, traits, 0, count, 0);
+  fprintf(out, "%s%c%llu:%llu%c%s %s%c%d%c", KEEPER_WIRE_VERSION, 0, (unsigned long long)node.st_dev,
+          (unsigned long long)node.st_ino, 0, traits, word, 0, count, 0);
   for (int i = 0; i < count; i++) fwrite(words[i], strlen(words[i]) + 1, 1, out);
   for (char **variable = environ; *variable; variable++) fwrite(*variable, strlen(*variable) + 1, 1, out);
   return fclose(out) == 0 && fcntl(file, F_ADD_SEALS, seals) == 0 ? file : -1;
@@ -251,7 +252,7 @@ enum keeper ask_keeper(int count, char **words, int *exit_code) {
   if (socket < 0) return KEEPER_ABSENT;
   int carrier = -1;
   bool suits = carry_suits(count > 1 ? words[1] : "", &carries) && (!carries || (carrier = carry_begin()) >= 0);
-  enum keeper answer = suits ? converse(socket, write_request(count, words), carrier, exit_code) : KEEPER_REFUSED;
+  enum keeper answer = suits ? converse(socket, write_request(socket, count, words), carrier, exit_code) : KEEPER_REFUSED;
   close(socket);
   return answer;
 }

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -79,6 +81,28 @@ static bool is_at_home(int *top) {
   return true;
 }
 
+/* -1 where they are not to be seen. */
+static int count_filters(const char *process) {
+  static const char name[] = "Seccomp_filters:";
+  char path[64], line[512];
+  int count = -1;
+  snprintf(path, sizeof path, "/proc/%s/status", process);
+  FILE *status = fopen(path, "re");
+  while (status && count < 0 && fgets(line, sizeof line, status))
+    if (strncmp(line, name, sizeof name - 1) == 0) count = atoi(line + sizeof name - 1);
+  if (status) fclose(status);
+  return count;
+}
+
+/*
+ * Filters of system calls are counted in /proc and not shown: two processes with as many may have different ones. Those
+ * of the first process are everyone's, so that who has no more than these has the same.
+ */
+static bool has_filters_of_all(void) {
+  const int own = count_filters("self");
+  return own == 0 || (own > 0 && own == count_filters("1"));
+}
+
 static int open_store(void) {
   char path[PATH_MAX];
   struct stat status;
@@ -122,6 +146,16 @@ static int take_lock(int place) {
   return -1;
 }
 
+/* At its own place, and open in the program that is started. */
+static bool hold_word(void) {
+  unsigned char bytes[(WORD_SIZE - 1) / 2];
+  char word[WORD_SIZE], *to = word;
+  if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) return false;
+  for (size_t i = 0; i < sizeof bytes; i++) to += sprintf(to, "%02x", bytes[i]);
+  const int file = memfd_create(word, 0);
+  return file == WORD_DESCRIPTOR || (file >= 0 && dup2(file, WORD_DESCRIPTOR) == WORD_DESCRIPTOR);
+}
+
 static void run_keeper(const char *program, const char *key) {
   char script[PATH_MAX], store_text[PATH_MAX], traits[TRAITS_SIZE];
   int store = open_store();
@@ -137,6 +171,7 @@ static void run_keeper(const char *program, const char *key) {
   if (complaints >= 0) dup2(complaints, 2);
   if (lock == LOCK ? fcntl(lock, F_SETFD, 0) != 0 : dup2(lock, LOCK) != LOCK) return;
   syscall(SYS_close_range, LOCK + 1, ~0U, 0);
+  if (!hold_word()) return;
   own_traits(traits);
   /* Without threads of V8's, which would not be in a copy of the process; and a call ends before these MB are full. */
   execlp("node", "node", "--single-threaded", "--min-semi-space-size=4", script, program, store_text, key, traits,
@@ -182,8 +217,8 @@ static _Noreturn void become_keeper(const char *program, const char *key, int ve
 void leave_keeper(const char *program) {
   char key[KEY_SIZE], absolute[PATH_MAX];
   int verb = (int)syscall(SYS_pidfd_open, getpid(), 0), top = -1;
-  const bool may =
-      verb >= 0 && has_room() && is_at_home(&top) && realpath(program, absolute) && keeper_key(absolute, key);
+  const bool may = verb >= 0 && has_room() && has_filters_of_all() && is_at_home(&top) &&
+                   realpath(program, absolute) && keeper_key(absolute, key);
   /* Twice: what Node waits for are children that it started itself. */
   pid_t child = may ? fork() : -1;
   if (child == 0) {
