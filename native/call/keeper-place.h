@@ -1,5 +1,6 @@
 /*
- * STORE/keeper/KEY/: one directory for each build, with mode 0700.
+ * STORE/keeper/KEY/: one directory for each build, with mode 0700; and `stopped`, whose time is
+ * that of the last `ctx stop --all`.
  *
  *   lock     held (flock) by the keeper that lives or starts; says its process. Its time is that of a start that has
  * not succeeded yet socket   packets as native/keeper-wire.h has them error    what a keeper that did not start had to

@@ -137,6 +137,18 @@ static bool say_who(int lock) {
          dprintf(lock, "{\"pid\":%d,\"since\":\"%s\"}\n", (int)getpid(), since) > 0;
 }
 
+/* `ctx stop --all` ends what is there, and what was called before it leaves nothing behind afterwards. */
+static bool was_stopped_since(int keepers, const struct timespec *called) {
+  struct stat status;
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (fstatat(keepers, "stopped", &status, AT_SYMLINK_NOFOLLOW) != 0) return false;
+  const struct timespec *stopped = &status.st_mtim;
+  const bool is_before = stopped->tv_sec < called->tv_sec ||
+                         (stopped->tv_sec == called->tv_sec && stopped->tv_nsec < called->tv_nsec);
+  return !is_before && stopped->tv_sec <= now.tv_sec;
+}
+
 /* Held from now on, and by no one else; -1 where another starts or lives, or the last start did not succeed. */
 static int take_lock(int place) {
   int lock = openat(place, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -156,7 +168,7 @@ static bool hold_word(void) {
   return file == WORD_DESCRIPTOR || (file >= 0 && dup2(file, WORD_DESCRIPTOR) == WORD_DESCRIPTOR);
 }
 
-static void run_keeper(const char *program, const char *key) {
+static void run_keeper(const char *program, const char *key, const struct timespec *called) {
   char script[PATH_MAX], store_text[PATH_MAX], traits[TRAITS_SIZE];
   int store = open_store();
   int keepers = store < 0 || !has_disk(store) ? -1 : open_own(store, "keeper", true);
@@ -166,6 +178,8 @@ static void run_keeper(const char *program, const char *key) {
       snprintf(script, sizeof script, "%.*s/keeper.cjs", (int)(strrchr(program, '/') - program), program) >=
           (int)sizeof script)
     return;
+  /* After the lock says who this is: either this sees the stop, or the stop sees this. */
+  if (was_stopped_since(keepers, called)) _exit(ftruncate(lock, 0) != 0);
   unlinkat(place, "socket", 0); /* of one that was killed */
   int complaints = openat(place, "error", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (complaints >= 0) dup2(complaints, 2);
@@ -193,7 +207,8 @@ static void keep_start_variables(void) {
   *kept = NULL;
 }
 
-static _Noreturn void become_keeper(const char *program, const char *key, int verb, int top) {
+static _Noreturn void become_keeper(const char *program, const char *key, int verb, int top,
+                                    const struct timespec *called) {
   enum { VERB = LOCK, TOP };
   struct pollfd end = {.fd = VERB, .events = POLLIN}, all = {.fd = TOP, .events = POLLIN};
   int null = open("/dev/null", O_RDWR | O_CLOEXEC), above = top < 0 ? null : top;
@@ -210,20 +225,23 @@ static _Noreturn void become_keeper(const char *program, const char *key, int ve
   close(VERB);
   close(TOP);
   keep_start_variables();
-  run_keeper(program, key);
+  run_keeper(program, key, called);
   _exit(0);
 }
 
 void leave_keeper(const char *program) {
   char key[KEY_SIZE], absolute[PATH_MAX];
   int verb = (int)syscall(SYS_pidfd_open, getpid(), 0), top = -1;
+  struct timespec called;
+  /* As the kernel dates files. */
+  clock_gettime(CLOCK_REALTIME_COARSE, &called);
   const bool may = verb >= 0 && has_room() && has_filters_of_all() && is_at_home(&top) &&
                    realpath(program, absolute) && keeper_key(absolute, key);
   /* Twice: what Node waits for are children that it started itself. */
   pid_t child = may ? fork() : -1;
   if (child == 0) {
     setsid();
-    if (fork() == 0) become_keeper(absolute, key, verb, top);
+    if (fork() == 0) become_keeper(absolute, key, verb, top, &called);
     _exit(0);
   }
   if (verb >= 0) close(verb);

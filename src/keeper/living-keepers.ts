@@ -1,5 +1,5 @@
 /** Which keepers of a store live. Their locks say so, and the kernel what those processes are. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { wordsOf } from '../base/process-table.js';
 import { having, integer, parsedAs, text } from '../base/shape.js';
@@ -29,5 +29,17 @@ export function livingKeepers(store: string): readonly LivingKeeper[] {
     return found.filter((each) => each !== undefined);
   } catch {
     return []; // none has ever been started
+  }
+}
+
+/** Verbs that run now leave no keeper behind when they end (`native/call`). */
+export function leaveNoMore(store: string): void {
+  if (!existsSync(store)) return;
+  const directory = join(store, 'keeper');
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    writeFileSync(join(directory, 'stopped'), '\n', { mode: 0o600 });
+  } catch {
+    // On a full or read-only disk none can start either.
   }
 }

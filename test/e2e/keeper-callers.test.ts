@@ -243,6 +243,26 @@ forEachUser((user) => {
     }
   });
 
+  it('is not left by a caller with a filter of system calls, nor by one that ctx stop --all has ended', async () => {
+    const [filtered, stopped, later] = ['filtered', 'stopped', 'later'].map((name) => `${stage.directory}/${name}`);
+    const directory = stage.project();
+    await behind('filter', filtered ?? '', ['status'], directory).finished;
+    const env = { ...keeperOn, CTX_DATA: stopped ?? '' };
+    const running = stage.startCtx(directory, ['exec', '--', 'sh', '-c', 'echo ready; exec sleep 67'], { env });
+    await running.printed('ready');
+    await stage.ctx(directory, ['stop', '--all'], { env });
+    assert.notEqual((await running.finished).code, 0);
+    // One that is called after both is there by then.
+    const last = await startKeeper(stage, directory, later);
+    assert.ok(isAlive(last));
+    await endKeeper(later ?? '');
+    assert.deepEqual([keeperOf(filtered ?? ''), keeperOf(stopped ?? '')], [undefined, undefined]);
+    assert.equal(existsSync(join(filtered ?? '', 'keeper')), false);
+    // Nor does it keep the next one from being left.
+    await startKeeper(stage, directory, stopped);
+    await endKeeper(stopped ?? '');
+  });
+
   it('ends when its user has no other process in its namespaces', { skip: noNamespaceOfRoot }, async () => {
     const store = `${stage.directory}/alone`;
     // Made by root, whose processes this user cannot look at: nothing says that the namespace is another one.

@@ -4,6 +4,7 @@ import { ErrnoError, hasCode } from '../../base/errno.js';
 import { terminationGraceMilliseconds } from '../../base/limits/commands.js';
 import { startOf } from '../../base/process-table.js';
 import { unmount } from '../../fuse/unmount.js';
+import { leaveNoMore } from '../../keeper/living-keepers.js';
 import type { Host } from '../../proxy/host.js';
 import { KeptJails } from '../workspace/kept-jails.js';
 import { type Living, listLiving } from './living.js';
@@ -78,6 +79,7 @@ function chosenFrom(all: readonly Living[], wanted: readonly number[] | 'all'): 
 
 /** Nothing is ended where one of the numbers is none of ours. */
 export async function stopLiving(host: Host, wanted: readonly number[] | 'all'): Promise<readonly Stopping[]> {
+  if (wanted === 'all') leaveNoMore(host.store.directory);
   const chosen = chosenFrom(await listLiving(host), wanted).filter(({ pid }) => pid !== process.pid);
   const starts = chosen.map(({ pid }) => startOf(pid));
   return Promise.all(
