@@ -41,6 +41,9 @@ describe('--secret', () => {
       template: 'Bearer $EMPTY',
     });
     assert.equal(parseSecret('api.example X: $ONE-$TWO', environment).template, '$ONE-$TWO');
+    for (const name of ['constructor', 'toString', '__proto__']) {
+      assert.equal(parseSecret(`api.example X: $${name}`, environment).template, `$${name}`);
+    }
     assert.throws(() => parseSecret('api.example X: $TOKEN-$STORED', environment), /got both/);
   });
 

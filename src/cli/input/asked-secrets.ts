@@ -29,12 +29,14 @@ export function parseSecret(text: string, environment: Environment): Secret {
   const names = [...template.matchAll(variable)].map(([, name = '']) => name);
   if (names.length === 0)
     refuse('expected a variable such as $NAME in the value; use single quotes, or the shell replaces it');
-  const isSet = (name: string) => (environment[name] ?? '') !== '';
+  // Of the environment alone, whose object has names of its own: constructor, toString.
+  const given = (name: string) => (Object.hasOwn(environment, name) ? (environment[name] ?? '') : '');
+  const isSet = (name: string) => given(name) !== '';
   const full = withDefaultPort(place);
   const colon = full.lastIndexOf(':');
   const at = { host: full.slice(0, colon), port: Number(full.slice(colon + 1)), header };
   if (names.every(isSet)) {
-    return { ...at, value: template.replace(variable, (_whole, name: string) => environment[name] ?? '') };
+    return { ...at, value: template.replace(variable, (_whole, name: string) => given(name)) };
   }
   // A variable's value may hold a $NAME of its own, which names nothing.
   if (names.some(isSet)) refuse('expected either variables that are set here or stored secrets in one value, got both');

@@ -41,7 +41,8 @@ export class Secrets {
 
   list(): readonly ListedSecret[] {
     return storedNames(this.#host).flatMap((name) => {
-      const shadowed = (this.#host.environment[name] ?? '') !== '';
+      const { environment } = this.#host;
+      const shadowed = Object.hasOwn(environment, name) && environment[name] !== '';
       try {
         const found = readSecret(this.#host, name);
         if (found === undefined) return [];
