@@ -21,7 +21,7 @@ import { exactSize, parseSize } from '../base/size-text.js';
 import { visible } from '../base/visible-text.js';
 import { contains, isNormalPath, normalPathRule } from './absolute-path.js';
 import { deepFrozen } from './frozen.js';
-import { parseHostPort } from './network.js';
+import { anyPublicNetwork, hostNetwork, networkExcess, parseHostPort } from './network.js';
 import { makeQuota, type Quota } from './quota.js';
 import { quoted, refuse } from './syntax.js';
 
@@ -132,8 +132,12 @@ function variableOf(text: string, where: string, fail: Fail): string {
 
 function secretOf(text: string, where: string, fail: Fail): ProjectSecret {
   const [, place, header, template] = /^(\S+)\s+([A-Za-z0-9-]+):\s*(\S.*)$/.exec(text) ?? [];
-  if (place === undefined || header === undefined || template === undefined || !/\$\w/.test(template)) {
-    return fail(where, "expected 'HOST HEADER: VALUE', with the $NAME of a stored secret in the value");
+  const isValue = template !== undefined && /\$\w/.test(template) && /^[\x20-\x7e]+$/.test(template);
+  if (place === undefined || header === undefined || !isValue) {
+    return fail(
+      where,
+      "expected 'HOST HEADER: VALUE', with the $NAME of a stored secret in a value of printable ASCII",
+    );
   }
   const full = placed(where, fail, () => parseHostPort(withPort(place)));
   const colon = full.lastIndexOf(':');
@@ -181,11 +185,16 @@ export function projectDefaults(document: unknown, file: string, place: ProjectP
   const given = table(document, 'document', members, fail);
   const each = <T>(name: string, read: (text: string, where: string) => T): readonly T[] =>
     texts(given[name], name, fail).map((text, index) => read(text, `${name}[${index}]`));
+  const network = each('hosts', (text, where) => hostOf(text, where, fail));
+  const secrets = each('secrets', (text, where) => secretOf(text, where, fail));
+  const granted = network.includes('any') ? anyPublicNetwork : hostNetwork(network);
+  const [beyond] = networkExcess(hostNetwork(secrets.map(({ host, port }) => `${host}:${port}`)), granted);
+  if (beyond !== undefined) fail('secrets', `expected hosts to name ${beyond}, too`);
   return deepFrozen({
-    network: each('hosts', (text, where) => hostOf(text, where, fail)),
+    network,
     reads: each('reads', (text, where) => readOf(text, where, place, fail)),
     environment: each('environment', (text, where) => variableOf(text, where, fail)),
-    secrets: each('secrets', (text, where) => secretOf(text, where, fail)),
+    secrets,
     ...(given['user'] === undefined ? {} : { user: userOf(given['user'], fail) }),
     quota: quotaOf(given['limits'], fail),
   });

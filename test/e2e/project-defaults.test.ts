@@ -181,6 +181,11 @@ forEachUser((user) => {
       ['reads = [', /project\.toml:\d+:\d+: expected TOML/],
       ['writes = ["/etc"]', /members hosts, reads/],
       ['reads = ["~"]', /too much/],
+      // What every command would be refused for.
+      ['user = "4294967295"', /project\.toml: user: expected ids from 0/],
+      ['secrets = ["api.example X: $TOKEN"]', /project\.toml: secrets: expected hosts to name api\.example:443/],
+      ['hosts = ["api.example"]\nsecrets = ["api.example Host: $TOKEN"]', /project\.toml: secrets: .*a header/],
+      ['hosts = ["api.example"]\nsecrets = ["api.example X: $1"]', /project\.toml: secrets: expected a name/],
     ] as const) {
       const directory = project(file);
       const { code, stderr } = await stage.ctx(directory, ['trust', '--show']);

@@ -66,7 +66,7 @@ export interface ResolvedAuthority {
   readonly warnings: readonly string[];
 }
 
-function grantedNetwork(names: readonly string[]): Network {
+export function grantedNetwork(names: readonly string[]): Network {
   if (names.length === 0) return noNetwork;
   return names.includes('any') ? anyPublicNetwork : hostNetwork(names);
 }
@@ -95,7 +95,7 @@ function anonymous(
 }
 
 /** Numbers that a command of this caller can have inside. */
-function checkedUser({ shift }: Place['owner'], { uid, gid = uid }: AskedUser): Pick<Identity, 'uid' | 'gid'> {
+export function checkedUser({ shift }: Place['owner'], { uid, gid = uid }: AskedUser): Pick<Identity, 'uid' | 'gid'> {
   const most = shift > 0 ? shiftedCount - 1 : 0xffff_fffe;
   const large = [uid, gid].find((id) => !Number.isSafeInteger(id) || id < 0 || id > most);
   if (large === undefined) return { uid, gid };

@@ -27,17 +27,14 @@ async function assertStored(host: SecretHost, template: string): Promise<void> {
   for (const name of names) if (readSecret(host, name) === undefined) throw missingSecret(name);
 }
 
-/** Throws EINVAL where one is not well formed, or is for a host that the command may not connect to anyway. */
-export async function assertUsable(host: SecretHost, secrets: readonly AskedSecret[], granted: Network): Promise<void> {
-  if (secrets.length === 0) return;
+/** Throws EINVAL where one is not well formed, or is for a host that the command may not connect to anyway. Nothing has to be stored yet. */
+export async function assertFitting(
+  host: SecretHost,
+  secrets: readonly AskedSecret[],
+  granted: Network,
+): Promise<void> {
   const { hostSecrets } = await import('../../network/secret.js');
   const { usableSecrets } = await import('./secret-values.js');
-  for (const { value, template } of secrets) {
-    if ((value === undefined) === (template === undefined)) {
-      throw new ErrnoError('EINVAL', { operation: 'secret', reason: 'expected a value or a template, and not both' });
-    }
-    if (template !== undefined) await assertStored(host, template);
-  }
   hostSecrets(usableSecrets(host, secrets));
   const [beyond] = networkExcess(hostNetwork(secrets.map(placeOf)), granted);
   if (beyond === undefined) return;
@@ -46,6 +43,18 @@ export async function assertUsable(host: SecretHost, secrets: readonly AskedSecr
     reason: `expected a host that the command may connect to, got ${beyond}`,
     remedy: `grant it too: --net ${beyond}`,
   });
+}
+
+/** The same, and ENOENT where a template names a secret that is not stored. */
+export async function assertUsable(host: SecretHost, secrets: readonly AskedSecret[], granted: Network): Promise<void> {
+  if (secrets.length === 0) return;
+  for (const { value, template } of secrets) {
+    if ((value === undefined) === (template === undefined)) {
+      throw new ErrnoError('EINVAL', { operation: 'secret', reason: 'expected a value or a template, and not both' });
+    }
+    if (template !== undefined) await assertStored(host, template);
+  }
+  await assertFitting(host, secrets, granted);
 }
 
 /** As the network proxy takes them, once there is one. */

@@ -2,6 +2,9 @@
 import { type ProjectDefaults, projectDefaults, projectSentences } from '../../authority/project-file.js';
 import { canonicalAncestor } from '../../base/canonical-path.js';
 import { ErrnoError } from '../../base/errno.js';
+import { variable } from '../../proxy/grants/asked-secret.js';
+import { checkedUser, grantedNetwork } from '../../proxy/grants/authority-of.js';
+import { assertFitting } from '../../proxy/grants/injected-secrets.js';
 import {
   forgetConfirmed,
   type ProjectText,
@@ -10,6 +13,7 @@ import {
   readProject,
   storeConfirmed,
 } from '../../proxy/grants/project-trust.js';
+import { assertSecretName } from '../../proxy/grants/stored-secrets.js';
 import { type Host, placeOf } from '../../proxy/host.js';
 
 export interface ProjectReading {
@@ -31,6 +35,23 @@ async function parsedToml(text: string): Promise<unknown> {
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const reason = `${projectFileName}:${error.line}:${error.column}: expected TOML: ${error.message.split('\n')[0]}`;
+    throw new ErrnoError('EINVAL', { operation: 'parse the project', reason, cause: error });
+  }
+}
+
+/** What every command here would be refused for is refused now, with the name that the file has for it. */
+async function assertGrantable(host: Host, directory: string, defaults: ProjectDefaults): Promise<void> {
+  let where = 'user';
+  try {
+    if (defaults.user !== undefined) checkedUser(placeOf(host, directory).owner, defaults.user);
+    where = 'secrets';
+    for (const { template } of defaults.secrets) {
+      for (const [, name = ''] of template.matchAll(variable)) assertSecretName(name);
+    }
+    if (defaults.secrets.length > 0) await assertFitting(host, defaults.secrets, grantedNetwork(defaults.network));
+  } catch (error) {
+    if (!(error instanceof ErrnoError)) throw error;
+    const reason = `${projectFileName}: ${where}: ${error.reason}`;
     throw new ErrnoError('EINVAL', { operation: 'parse the project', reason, cause: error });
   }
 }
@@ -103,6 +124,8 @@ export class Trust {
       });
     }
     const place = { root: origin, home: this.#host.home, leadsTo: canonicalAncestor };
-    return { found, defaults: projectDefaults(await parsedToml(found.text), projectFileName, place) };
+    const defaults = projectDefaults(await parsedToml(found.text), projectFileName, place);
+    await assertGrantable(this.#host, origin, defaults);
+    return { found, defaults };
   }
 }
