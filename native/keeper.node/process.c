@@ -96,9 +96,12 @@ static void agree(void) {
   memcpy(packet + 1, &process, sizeof process);
   fcntl(caller, F_SETFL, 0);
   setsockopt(caller, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  if (send(caller, packet, sizeof packet, MSG_NOSIGNAL) != sizeof packet || recv(caller, &answer, 1, 0) != 1 ||
-      answer != PACKET_GO)
-    _exit(0);
+  if (send(caller, packet, sizeof packet, MSG_NOSIGNAL) == sizeof packet && recv(caller, &answer, 1, 0) == 1 &&
+      answer == PACKET_GO)
+    return;
+  /* One that says it just now is not to hear that its call has ended well. */
+  shutdown(caller, SHUT_RDWR);
+  _exit(0);
 }
 
 void process_become(struct asking *asking, const char *environment, size_t size) {
