@@ -1,6 +1,6 @@
 /** The entry point. Everything else is loaded when it is needed. */
 import { type ErrnoError, exitCodeFor, hasCode } from './base/errno.js';
-import { cacheDirectory, checkInstallation, installationRoot, installedBuild } from './base/installation.js';
+import { checkInstallation, installationRoot, installedBuild, ownCacheDirectory } from './base/installation.js';
 import { version } from './base/version.js';
 import { writeWhole } from './base/write-whole.js';
 
@@ -28,7 +28,7 @@ function keepCompiled(): void {
   const { enableCompileCache } = process.getBuiltinModule('node:module') as {
     enableCompileCache?: (directory: string) => unknown;
   };
-  const directory = cacheDirectory(process.env);
+  const directory = ownCacheDirectory(process.env);
   if (directory !== undefined) enableCompileCache?.(`${directory}/code`);
 }
 

@@ -5,7 +5,16 @@
  * Files are read whole at the first start of a user, and again when one has another size, time or inode than at the last check: a start
  * costs a look at each and no more. What differs is refused; this finds damage, not somebody who can also write the digests.
  */
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ErrnoError, hasCode } from './errno.js';
@@ -35,6 +44,11 @@ export function installationRoot(): string {
   return here.slice(0, here.lastIndexOf('/dist/'));
 }
 
+/** A package has programs for several machines, a checkout those that were compiled here. */
+export function isPackage(root = installationRoot()): boolean {
+  return existsSync(join(root, programs));
+}
+
 /** Undefined in a checkout. */
 export function installedBuild(root = installationRoot()): Build | undefined {
   const path = join(root, 'dist', 'build.json');
@@ -42,7 +56,7 @@ export function installedBuild(root = installationRoot()): Build | undefined {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
+    if (hasCode(error, 'ENOENT') && !isPackage(root)) return undefined;
     throw damaged(path, error);
   }
   const build = parsedAs<Build>(text, buildShape);
@@ -65,6 +79,33 @@ export function cacheDirectory(environment: Readonly<Record<string, string | und
   const { XDG_CACHE_HOME: named = '', HOME: home = '' } = environment;
   if (isAbsolute(named)) return join(named, 'ctxfs');
   return isAbsolute(home) ? join(home, '.cache', 'ctxfs') : undefined;
+}
+
+/** What others may write could be a link to anything, and code of theirs: every directory above has to be root's or our own, too. */
+function isOwn(directory: string): boolean {
+  const own = process.geteuid?.();
+  for (let at = directory; ; at = dirname(at)) {
+    const about = lstatSync(at, { throwIfNoEntry: false });
+    if (about !== undefined && about.uid !== 0 && about.uid !== own) return false;
+    if (about?.isSymbolicLink() === true) {
+      if (!isOwn(realpathSync(at))) return false;
+    } else if (about !== undefined) {
+      const isShared = (about.mode & 0o020) !== 0 && about.gid !== 0 && about.gid !== about.uid;
+      const isSticky = (about.mode & 0o1000) !== 0 && at !== directory;
+      if (((about.mode & 0o002) !== 0 || isShared) && !isSticky) return false;
+    }
+    if (at === '/') return true;
+  }
+}
+
+/** The same where it is for this user alone to write: what is there is believed, and run. */
+export function ownCacheDirectory(environment: Readonly<Record<string, string | undefined>>): string | undefined {
+  const directory = cacheDirectory(environment);
+  try {
+    return directory !== undefined && isOwn(directory) ? directory : undefined;
+  } catch {
+    return undefined; // It is not to be seen, or a link that leads nowhere.
+  }
 }
 
 function signature(root: string, paths: readonly string[]): string {
@@ -125,7 +166,7 @@ export function checkInstallation(
     root,
     files.map(([path]) => path),
   )}`;
-  const directory = cacheDirectory(environment);
+  const directory = ownCacheDirectory(environment);
   const note =
     directory && join(directory, `checked-${part.replace(' ', '-')}${root.replaceAll('/', '%').slice(-150)}`);
   if (note !== undefined && readNote(note) === now) return true;

@@ -1,15 +1,9 @@
 /** Where the programs and libraries of ours that are not JavaScript lie. */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { installationRoot } from './installation.js';
+import { installationRoot, isPackage } from './installation.js';
 import { lazily } from './lazily.js';
 
-/** A package has programs for several machines, a checkout those that were compiled here. */
-const directory = lazily(() => {
-  const native = join(installationRoot(), 'dist', 'native');
-  const packaged = join(native, process.arch);
-  return existsSync(packaged) ? packaged : native;
-});
+const directory = lazily(() => join(installationRoot(), 'dist', 'native', isPackage() ? process.arch : ''));
 
 /** What Node runs as `ctx`: for a process of ours that has to live on its own. */
 export function ctxProgram(): string {
