@@ -254,6 +254,23 @@ describe('a package', { skip }, () => {
         writeFileSync(file, whole);
         assert.equal((await ctx(project, 'exec', '--', '/bin/true')).code, 0);
       }
+      // As a power cut leaves them: Node and a shell would run nothing, and say that it went well.
+      const byDefault = () =>
+        stage.start(project, [join(prefix(), 'bin/ctx'), 'exec', '--', '/bin/true'], {
+          // A keeper that did not start is not tried again for a while: the one of below has another store.
+          env: { PATH: path(), ...keeperOn, CTX_DATA: join(stage.directory, 'damaged') },
+        }).finished;
+      for (const name of ['dist/cli/ctx.cjs', `dist/native/${process.arch}/call`, 'dist/build.json']) {
+        const file = join(installed(), name);
+        const whole = readFileSync(file);
+        for (const damage of [() => writeFileSync(file, ''), () => rmSync(file)]) {
+          damage();
+          const { code, stderr } = await byDefault();
+          assert.deepEqual([code, stderr.includes(`${name}: this file is`)], [1, true], stderr);
+          writeFileSync(file, whole, { mode: 0o755 });
+        }
+        assert.equal((await ctx(project, 'exec', '--', '/bin/true')).code, 0);
+      }
       // A keeper has its own code in memory; the programs that it starts are on the disk.
       const company = keepCompany(user);
       const warm = (...words: readonly string[]) =>
