@@ -29,3 +29,8 @@ it('is never without a holder’s words for those who look: the file keeps its b
   assert.equal(statSync(file).ino, ino);
   closeSync(descriptor);
 });
+
+it('names the file that cannot be opened', async () => {
+  const refused = takeLock(tree, directory, { wait: false, purpose: 'true', what: 'main' });
+  await assert.rejects(refused, { name: 'ErrnoError', code: 'EISDIR', path: directory });
+});

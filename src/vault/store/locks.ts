@@ -5,7 +5,7 @@
  */
 import { closeSync, constants, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { ErrnoError, hasCode } from '../../base/errno.js';
+import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import type { Tree, WalkerLock } from '../tree/tree.js';
 
 export interface VaultLockOptions {
@@ -31,7 +31,7 @@ function openLock(file: string): number {
   try {
     return open();
   } catch (error) {
-    if (!hasCode(error, 'ENOENT')) throw error;
+    if (!hasCode(error, 'ENOENT')) throw fromSystemError(error, 'open the lock', file);
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     return open();
   }
