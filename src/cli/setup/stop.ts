@@ -2,7 +2,7 @@
 import { dirname } from 'node:path';
 import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { installationRoot } from '../../base/installation.js';
-import { visible } from '../../base/visible-text.js';
+import { visible, visibleCommand } from '../../base/visible-text.js';
 import { type Host, leftPlaces } from '../../sdk/host.js';
 import { type Stopping, stopLiving } from '../../sdk/operator/stopping.js';
 import { counted } from '../text/change-text.js';
@@ -47,11 +47,12 @@ export const run: Run = async (call, hostOf) => {
 };
 
 /** How this installation is taken away. */
-function removal(root: string): string {
+export function removal(root: string): string {
   if (root.endsWith('/lib/node_modules/ctxfs')) {
-    return `npm uninstall --global --prefix '${dirname(dirname(dirname(root)))}' ctxfs`;
+    const prefix = dirname(dirname(dirname(root)));
+    return visibleCommand(['npm', 'uninstall', '--global', '--prefix', prefix, 'ctxfs']);
   }
-  return root === '/usr/lib/ctxfs' ? 'sudo apt-get remove ctxfs' : `rm -r '${root}'`;
+  return root === '/usr/lib/ctxfs' ? 'sudo apt-get remove ctxfs' : visibleCommand(['rm', '-r', root]);
 }
 
 export const uninstall: Run = async (call, hostOf) => {
@@ -68,6 +69,6 @@ export const uninstall: Run = async (call, hostOf) => {
   print('nothing of ctx runs or is mounted any more. Left as they are:\n');
   for (const { path, what } of left) print(`  ${visible(path)}  ${what}\n`);
   print('  entries of ctx in settings of your harnesses: ctx hook uninstall claude-code, in each project\n');
-  print(`the program itself: ${visible(remove)}\n`);
+  print(`the program itself: ${remove}\n`);
   return ExitCode.ok;
 };
