@@ -2,17 +2,27 @@
  * A vault in this process, for tests of what is done with it: a command of a fork is a function that changes what the fork shows, written
  * out as a plain directory, and what it changed becomes the live layer as the mount of a jail would have left it.
  */
-import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { copyTop, treesOf } from '../store/layer-pool.js';
 import { workspaceRoot } from '../store/layout.js';
 import { openStore } from '../store/store.js';
-import { freshPlace, tree } from '../tree/tree-fixture.js';
+import { Tree } from '../tree/tree.js';
+import { freshPlace, program } from '../tree/tree-fixture.js';
 import { closeFork, type OpenFork, openFork, type VaultAccess, type VaultRequest, vaultAccess } from '../vault.js';
 import { saveCheckpoint } from './checkpoint.js';
 import { syncFork } from './sync.js';
 
-export { tree } from '../tree/tree-fixture.js';
+/** Nothing is waited for, since what is on the disk takes long to delete again; which directories would have been is known. */
+class UnsyncedTree extends Tree {
+  readonly synced: string[] = [];
+
+  override async sync(directory: string): Promise<void> {
+    this.synced.push(directory);
+  }
+}
+
+export const tree = new UnsyncedTree({ program });
 
 export const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0, shift: 0 };
 
@@ -87,6 +97,8 @@ export function freshVault(): VaultPlace {
     const into = paths.tree(meta.live, root);
     await tree.mirror({ root: directory, into, layers, paths: changes.map(({ path }) => path) });
     copyTop(layers[0], into);
+    // At once: what was synced meanwhile takes a disk that discards its blocks long to delete.
+    rmSync(directory, { recursive: true });
   };
   return {
     at,
@@ -95,7 +107,12 @@ export function freshVault(): VaultPlace {
     access: () => vaultAccess(request()),
     withFork,
     showing,
-    shown: async (fork, root) => lookAt(await showing(fork, root)),
+    async shown(fork, root) {
+      const directory = await showing(fork, root);
+      const found = lookAt(directory);
+      rmSync(directory, { recursive: true });
+      return found;
+    },
     writeLive,
     command: (act, more) =>
       withFork(async (opened) => {
