@@ -63,11 +63,15 @@ it('a directory is there whole or not at all, also after a making that was cut o
   mkdirSync(at('made.new'));
   write('made.new/half');
   assert.throws(() =>
-    makeDirectoryWhole(at('made'), () => {
+    makeDirectoryWhole(at('made'), (draft) => {
+      assert.deepEqual(readdirSync(draft), []);
+      writeFileSync(`${draft}/secret`, '');
       throw new Error('no');
     }),
   );
-  assert.deepEqual(readdirSync(at()), ['made.new']);
+  assert.deepEqual(readdirSync(at()), []);
+  mkdirSync(at('made.new'));
+  write('made.new/half');
   makeDirectoryWhole(at('made'), (draft) => writeFileSync(`${draft}/whole`, ''));
   assert.deepEqual([readdirSync(at()), readdirSync(at('made'))], [['made'], ['whole']]);
   makeDirectoryWhole(at('made'), () => assert.fail('it is there'));

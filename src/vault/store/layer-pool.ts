@@ -99,8 +99,14 @@ export function makeDirectoryWhole(path: string, prepare: (draft: string) => voi
     rmSync(draft, { recursive: true, force: true });
     mkdirSync(draft, { mode: 0o700 });
   }
-  prepare(draft);
-  renameSync(draft, path);
+  try {
+    prepare(draft);
+    renameSync(draft, path);
+  } catch (error) {
+    // It may hold secrets (profile-home), which no one would know of.
+    rmSync(draft, { recursive: true, force: true });
+    throw error;
+  }
 }
 
 /** Makes what is missing for a command to write one root. The tree's own mode is what the root's top directory shows. */
