@@ -11,7 +11,16 @@ import { busyWith, commandText, endOf, forget, lastTime, readGroup } from './gro
 import { type ForkPaths, vaultPaths } from './layout.js';
 import { takeLock } from './locks.js';
 import { Member } from './member.js';
-import { idleJailsOf, isThere, keepersOf, keepPlace, leavePlace, openWorker, readWorkerFile } from './worker-file.js';
+import {
+  idleJailsOf,
+  isThere,
+  keepersOf,
+  keepPlace,
+  leavePlace,
+  openWorker,
+  readWorkerFile,
+  type Worker,
+} from './worker-file.js';
 
 const { at } = freshPlace();
 const tree = new Tree({ program, lockLibrary: nativeProgram('flock.node') });
@@ -161,10 +170,10 @@ it('one that was killed is known until it is forgotten, and its place is free af
   const other = await Member.enter(tree, place, facts, []);
   assert.equal(other.name, '1', 'what it was doing is not known to the record yet');
   other.leave();
-  forget(place, dead[0] as never);
+  forget(place, dead[0] as Worker);
   assert.deepEqual(await readGroup(tree, place), { live: [], dead: [] });
   assert.equal(statSync(fileOf(place, '0')).size, 4096);
-  await endOf(tree, place, { ...(dead[0] as never), name: 'none' });
+  await endOf(tree, place, { ...(dead[0] as Worker), name: 'none' });
 });
 
 it('a fork is refused, waited for or shared while somebody is at work, and its lock is free after each', async () => {
