@@ -63,9 +63,6 @@ export function mergePackedRefs(person: ReadonlyMap<string, string>, fork: Reado
   };
 }
 
-export const samePackedRefs = (left: ReadonlyMap<string, string>, right: ReadonlyMap<string, string>) =>
-  left.size === right.size && [...left].every(([name, id]) => right.get(name) === id);
-
 const logLine = /^[0-9a-f]{40,64} [0-9a-f]{40,64} [^\n<>]*<[^\n<>]*> \d+ [+-]\d{4}(?:\t[^\n]*)?$/;
 
 /** Lines of a reflog as git writes them. */
