@@ -9,20 +9,40 @@ import { workspaceRoot } from '../store/layout.js';
 import { openStore } from '../store/store.js';
 import { Tree } from '../tree/tree.js';
 import { freshPlace, program } from '../tree/tree-fixture.js';
+import type { Interference, MirrorOptions, Problem, TreeApplyOptions } from '../tree/tree-jobs.js';
 import { closeFork, type OpenFork, openFork, type VaultAccess, type VaultRequest, vaultAccess } from '../vault.js';
 import { saveCheckpoint } from './checkpoint.js';
 import { syncFork } from './sync.js';
 
-/** Nothing is waited for, since what is on the disk takes long to delete again; which directories would have been is known. */
-class UnsyncedTree extends Tree {
-  readonly synced: string[] = [];
+/**
+ * Nothing is waited for, since what is on the disk takes long to delete again. What was done is known in its order, and something else can
+ * happen just before.
+ */
+class SeenTree extends Tree {
+  readonly done: string[] = [];
+  before: ((job: 'sync' | 'mirror' | 'apply', directory: string) => void) | undefined;
+
+  #sees(job: 'sync' | 'mirror' | 'apply', directory: string): void {
+    this.done.push(`${job} ${directory}`);
+    this.before?.(job, directory);
+  }
 
   override async sync(directory: string): Promise<void> {
-    this.synced.push(directory);
+    this.#sees('sync', directory);
+  }
+
+  override mirror(options: MirrorOptions): Promise<Problem[]> {
+    this.#sees('mirror', options.root);
+    return super.mirror(options);
+  }
+
+  override apply(options: TreeApplyOptions): Promise<Interference> {
+    this.#sees('apply', options.root);
+    return super.apply(options);
   }
 }
 
-export const tree = new UnsyncedTree({ program });
+export const tree = new SeenTree({ program });
 
 export const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0, shift: 0 };
 
