@@ -42,6 +42,14 @@ test('directories that are missing there are made, from the top down', () => {
   assert.deepEqual(obstacles(changes, held({})), []);
 });
 
+test('a directory that the fork made is one step, and those above it come before it', () => {
+  const changes = [change('added', 'directory', 'a/b'), change('added', 'file', 'a/b/c'), change('added', 'file', 'd')];
+  const steps = changes.map(({ path }) => ({ action: 'put', path }) as const);
+  const paths = (there: Held) => fitSteps(steps, changes, there).steps.map(({ path }) => path);
+  assert.deepEqual(paths(held({})), ['a', 'a/b', 'a/b/c', 'd']);
+  assert.deepEqual(paths(held({ a: 'directory' })), ['a/b', 'a/b/c', 'd']);
+});
+
 test('a link or a file where a directory is needed stands in the way', () => {
   const changes = [change('added', 'file', 'a/b/c')];
   assert.deepEqual(obstacles(changes, held({ a: 'symlink' })), ['a']);

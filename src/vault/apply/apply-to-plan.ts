@@ -44,10 +44,9 @@ export function fitSteps(
   const fitting = steps.filter((step) => !stays(step));
   const removals = fitting.filter(({ action }) => action === 'remove');
   const puts = fitting.filter(({ action }) => action === 'put');
-  const { missing } = parentsWithout(
-    puts.map(({ path }) => path),
-    held,
-  );
+  const putting = new Set(puts.map(({ path }) => path));
+  // Those that the fork made itself are put in their turn.
+  const missing = parentsWithout([...putting], held).missing.filter((path) => !putting.has(path));
   return {
     steps: [...removals, ...missing.map((path): Step => ({ action: 'put', path })), ...puts],
     leftOut: steps.filter(stays).map(({ path }) => ({
