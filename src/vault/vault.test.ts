@@ -1,0 +1,224 @@
+/** Opening a vault and a fork: which directory it is of, who may come in, and with what a lost state goes on. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { isLiveTouched, prepareCache, prepareHome, prepareRoot, prepareTemporary, writtenTrees } from './fork-trees.js';
+import { createFork } from './forks/forks.js';
+import { freshVault } from './forks/vault-fixture.js';
+import { readForkMeta } from './store/fork-meta.js';
+import { workspaceRoot } from './store/layout.js';
+import { lookAtRoot } from './store/trunk-look.js';
+import { readVaultMeta, writeVaultMeta } from './store/vault-meta.js';
+import { isRoot } from './tree/tree-fixture.js';
+import { closeFork, forkToRead, importVault, type OpenFork, openExistingFork, openFork, vaultAccess } from './vault.js';
+
+const { at, write, withFork, command, access, request, shown } = freshVault();
+const put = (path: string, text: string) => (directory: string) => writeFileSync(join(directory, path), text);
+
+describe('a vault', () => {
+  it('is imported once, with what cannot be copied named, and is whole before anything names it', async () => {
+    write('project/own', 'mine');
+    const first = await importVault(request({ vaultName: 'api', limits: { maxFiles: 1000 } }));
+    assert.deepEqual(first.problems, []);
+    const { trunk, position, current, roots, name, limits, format, uncopied, known } = first.vault;
+    assert.deepEqual(
+      [trunk.length, position, current, roots, name, limits, format, uncopied],
+      [1, 0, 'main', { [workspaceRoot]: at('project') }, 'api', { maxFiles: 1000 }, 2, undefined],
+    );
+    assert.match(known?.[workspaceRoot]?.is ?? '', /^\d+:\d+$/);
+    const again = await importVault(request());
+    assert.deepEqual([again.problems, again.vault.created], [undefined, first.vault.created]);
+    for (const directory of [access().paths.layers, access().paths.forks])
+      assert.equal(statSync(directory).mode & 0o777, 0o700);
+    const fork = await openExistingFork(request());
+    assert.deepEqual([fork?.imported, fork?.problems, fork?.name], [false, [], 'main']);
+    closeFork(fork as OpenFork);
+  });
+
+  it('that was not imported to its end leaves nothing, and what an earlier one left goes', async () => {
+    write('project/own', 'mine');
+    mkdirSync(access().paths.layer('stray'), { recursive: true });
+    await assert.rejects(importVault(request({ signal: AbortSignal.abort() })), { code: 'ECANCELED' });
+    assert.deepEqual(
+      [existsSync(access().paths.meta), existsSync(access().paths.layers), existsSync(access().paths.forks)],
+      [false, false, false],
+    );
+    assert.equal(await openExistingFork(request()), undefined);
+    assert.equal(forkToRead(request()), undefined);
+    const { imported, meta } = await withFork((fork) => fork);
+    assert.deepEqual(
+      [imported, existsSync(access().paths.layer('stray')), meta.checkpoints, meta.nextCheckpoint],
+      [true, false, [], 1],
+    );
+  });
+
+  it('is of one directory, by its path and its number, for who writes and for who only looks', async () => {
+    write('project/own', 'mine');
+    await withFork(() => undefined);
+    const { paths } = access();
+    const meta = readVaultMeta(paths.meta) ?? assert.fail();
+    writeVaultMeta(paths.meta, { ...meta, origin: at('other') });
+    for (const act of [
+      () => openFork(request()),
+      () => openExistingFork(request()),
+      () => importVault(request()),
+      async () => forkToRead(request()),
+    ])
+      await assert.rejects(act(), { code: 'EIO' });
+    writeVaultMeta(paths.meta, meta);
+    renameSync(at('project'), at('moved'));
+    write('project/own', 'other');
+    const looking = forkToRead(request()) as OpenFork;
+    const look = { access: looking, key: workspaceRoot, path: at('project'), into: at('scan') };
+    await assert.rejects(lookAtRoot(look), { code: 'ESTALE' });
+    await assert.rejects(openFork(request({ look: true })), { code: 'ESTALE' });
+    // The directory is the one that the vault knows until a person says otherwise.
+    assert.deepEqual(readVaultMeta(paths.meta)?.known, meta.known);
+  });
+
+  it('without the numbers of its directories, or with those of an earlier start, records them', async () => {
+    write('project/own', 'mine');
+    await withFork(() => undefined);
+    const { paths } = access();
+    const meta = readVaultMeta(paths.meta) ?? assert.fail();
+    const { known, ...without } = meta;
+    writeVaultMeta(paths.meta, without);
+    await importVault(request({ store: { ...request().store, migrated: 1 } }));
+    assert.equal(readVaultMeta(paths.meta)?.known, undefined, 'a migration can still be taken back');
+    await importVault(request());
+    assert.deepEqual(readVaultMeta(paths.meta)?.known, known);
+    writeVaultMeta(paths.meta, {
+      ...meta,
+      known: { [workspaceRoot]: { is: known?.[workspaceRoot]?.is ?? '', boot: 'earlier' } },
+    });
+    closeFork((await openExistingFork(request())) as OpenFork);
+    assert.deepEqual(readVaultMeta(paths.meta)?.known, known);
+  });
+});
+
+describe('a fork', () => {
+  it('is the one that is named, or the one in use, and none that is not there', async () => {
+    await command(put('own', 'inside'));
+    await createFork(access(), 'other', 'trunk');
+    assert.deepEqual(
+      [await withFork((fork) => fork.name), await withFork((fork) => fork.name, { fork: 'other' })],
+      ['main', 'other'],
+    );
+    for (const act of [
+      () => openFork(request({ fork: 'none' })),
+      () => openExistingFork(request({ fork: 'none' })),
+      async () => forkToRead(request({ fork: 'none' })),
+    ])
+      await assert.rejects(act(), { code: 'ENOENT' });
+    const read = forkToRead(request({ fork: 'other' }));
+    assert.deepEqual([read?.name, read?.lockDescriptor, read?.others], ['other', -1, []]);
+    read?.unlock();
+  });
+
+  it('is one process’s at a time: others wait, or are refused at once', async () => {
+    await command(put('own', 'inside'));
+    const first = await openFork(request());
+    await assert.rejects(openFork(request({ atOnce: true })), { code: 'EBUSY' });
+    let isOpen = true;
+    const waiting = openFork(request()).then((fork) => [isOpen, fork] as const);
+    const stopping = new AbortController();
+    const cancelled = openFork(request({ signal: stopping.signal }));
+    stopping.abort();
+    await assert.rejects(cancelled, { code: 'ECANCELED' });
+    isOpen = false;
+    closeFork(first);
+    const [was, second] = await waiting;
+    assert.equal(was, false);
+    closeFork(second);
+    closeFork(await openFork(request({ atOnce: true })));
+  });
+
+  it('is told what the directory changed, where it asked for that', async () => {
+    write('project/own', 'mine');
+    await withFork((fork) => assert.deepEqual([fork.imported, fork.drift], [true, undefined]), { look: true });
+    write('project/own', 'edited');
+    assert.deepEqual(await withFork((fork) => fork.drift, {}), undefined);
+    assert.deepEqual(await withFork((fork) => fork.drift?.map(({ path }) => path), { look: true }), ['own']);
+  });
+
+  it('whose state is damaged starts afresh only for who is about to forget it, and its lock is free after either', async () => {
+    write('project/own', 'mine');
+    await command(put('own', 'inside'));
+    const { directory } = access().paths.fork('main');
+    const damage = () => {
+      for (const name of readdirSync(directory).filter((each) => each.startsWith('state')))
+        writeFileSync(join(directory, name), '{');
+    };
+    damage();
+    for (let count = 0; count < 2; count += 1)
+      await assert.rejects(openFork(request({ atOnce: true })), { code: 'EIO' });
+    const afresh = await withFork((fork) => fork, { afresh: true });
+    assert.deepEqual(
+      [afresh.warnings?.length, afresh.meta.deltas, afresh.meta.base, readForkMeta(directory)?.live],
+      [1, [], afresh.vault.trunk, afresh.meta.live],
+    );
+    assert.deepEqual(await withFork((fork) => shown(fork)), { own: 'mine' });
+    assert.deepEqual((await withFork((fork) => fork, { afresh: true })).warnings, []);
+  });
+});
+
+describe('directories of a fork', () => {
+  it('are made once, closed to others, and counted where they are', async () => {
+    write('project/own', 'mine');
+    write('cache/x', 'x');
+    await withFork((fork) => {
+      assert.equal(isLiveTouched(fork), false);
+      prepareRoot(fork, workspaceRoot);
+      const live = fork.paths.tree(fork.meta.live, workspaceRoot);
+      assert.deepEqual(
+        [isLiveTouched(fork), statSync(live).mode, existsSync(fork.paths.work(fork.meta.live, workspaceRoot))],
+        [false, statSync(at('project')).mode, true],
+      );
+      writeFileSync(join(live, 'x'), '');
+      assert.equal(isLiveTouched(fork), true);
+      const home = prepareHome(fork);
+      writeFileSync(join(home, 'x'), '');
+      assert.deepEqual([prepareHome(fork), readdirSync(home), statSync(home).mode & 0o777], [home, ['x'], 0o700]);
+      assert.equal(statSync(prepareTemporary(fork)).mode & 0o7777, 0o1777);
+      assert.deepEqual(writtenTrees(fork), [live, home, prepareTemporary(fork)]);
+      const own = prepareCache(fork, at('cache'), 'fork');
+      const shared = prepareCache(fork, at('cache'), 'share');
+      assert.deepEqual([own.work, shared.work], [`${own.upper}.work`, `${shared.upper}.work`]);
+      assert.ok(
+        own.upper.startsWith(`${fork.place.caches}/`) &&
+          shared.upper.startsWith(at('store', 'cache', `${fork.owner.uid}/`)),
+      );
+      assert.equal(statSync(own.upper).mode, statSync(at('cache')).mode);
+      writeFileSync(join(own.upper, 'x'), '');
+      assert.deepEqual([prepareCache(fork, at('cache'), 'fork'), readdirSync(own.upper)], [own, ['x']]);
+      assert.deepEqual(writtenTrees(fork).slice(-1), [fork.place.caches]);
+    });
+  });
+
+  it('belong to whom root’s commands run as, and /tmp to root inside', { skip: !isRoot && 'needs root' }, async () => {
+    write('project/own', 'mine');
+    const shifted = { uid: 7, gid: 8, shift: 1_000_000 };
+    const fork = await openFork(request({ owner: shifted }));
+    const ownerOf = (path: string) => [statSync(path).uid, statSync(path).gid];
+    assert.deepEqual(
+      [ownerOf(prepareHome(fork)), ownerOf(prepareTemporary(fork))],
+      [
+        [1_000_007, 1_000_008],
+        [1_000_000, 1_000_000],
+      ],
+    );
+    const { upper, work } = prepareCache(fork, at('project'), 'fork');
+    assert.deepEqual(
+      [ownerOf(upper), ownerOf(work)],
+      [
+        [1_000_000, 1_000_000],
+        [1_000_007, 1_000_008],
+      ],
+    );
+    prepareRoot(fork, workspaceRoot);
+    assert.deepEqual(ownerOf(fork.paths.work(fork.meta.live, workspaceRoot)), [1_000_007, 1_000_008]);
+    closeFork(fork);
+    assert.equal(vaultAccess(request({ owner: shifted })).owner, shifted);
+  });
+});
