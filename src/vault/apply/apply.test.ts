@@ -274,6 +274,29 @@ describe('an apply', () => {
     assert.equal((await inFork())['new/a'], 'inside');
   });
 
+  it('of a whole tree leaves out what is ctx’s own in it, what was not asked for, and what meets a conflict', async () => {
+    write('project/stays', 'mine');
+    const tree = (directory: string) => {
+      mkdirSync(join(directory, 'new/own'), { recursive: true });
+      for (const name of ['new/a', 'new/own/x']) put(name, 'inside')(directory);
+    };
+    await command(tree);
+    const own = await apply({ treesFrom: 1, own: [at('project/new/own')] });
+    assert.deepEqual(
+      own.problems.map(({ path }) => path),
+      ['new/own', 'new/own/x'],
+    );
+    assert.deepEqual(home(), { new: '/', 'new/a': 'inside', stays: 'mine' });
+    assert.equal((await undo()).done, true);
+    assert.deepEqual(listed((await apply({ treesFrom: 1, only: ['new/a'] })).steps), ['put new', 'put new/a']);
+    assert.equal((await undo()).done, true);
+    write('project/new/own/x', 'edited');
+    const met = await apply({ treesFrom: 1 });
+    assert.deepEqual([met.done, met.undecided], [false, ['new/own/x']]);
+    assert.deepEqual((await apply({ treesFrom: 1, conflicts: 'ours' })).conflicts, ['new/own/x']);
+    assert.deepEqual(home(), { new: '/', 'new/a': 'inside', 'new/own': '/', 'new/own/x': 'edited', stays: 'mine' });
+  });
+
   it('that is cancelled before its first write leaves all as it was', async () => {
     write('project/own', 'mine');
     await command(put('own', 'inside'));
@@ -288,7 +311,10 @@ describe('an undo', () => {
     await command(put('later', 'inside'));
     const [before, fork, was] = [home(), await inFork(), state()];
     await apply({ conflicts: 'theirs' });
+    const layers = readdirSync(access().paths.layers).length;
     const undone = await undo();
+    // What it takes back in the trunk, what that is in the fork, and a live layer: what stood meanwhile is gone.
+    assert.equal(readdirSync(access().paths.layers).length - layers, 3);
     assert.deepEqual([undone.done, undone.conflicts, undone.left, undone.later], [true, [], [], null]);
     assert.deepEqual(listed(undone.written), [
       'remove new',

@@ -1,7 +1,7 @@
 /** Repositories that come home, each as a whole or as far as it may: one apply of many, and of each what is written and what stays. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync } from 'node:fs';
 import { it } from 'node:test';
 import { freshVault, lookAt } from '../forks/vault-fixture.js';
 import { applyFork } from './apply.js';
@@ -81,7 +81,11 @@ const flows: Readonly<Record<string, Flow>> = {
     held: [...ofCommit, '.git/refs/heads/evil'],
     expected: 'first\n M a\n',
   },
-  'a tag of a file': { inside: 'git tag file HEAD:a', shows: 'git tag', expected: 'file\n' },
+  'a tag of a file': {
+    inside: 'git tag t/file HEAD:a; chmod 777 .git/refs/tags/t .git/refs/tags/t/file',
+    shows: 'git tag',
+    expected: 't/file\n',
+  },
   'a HEAD that leads elsewhere, beside a commit': {
     inside: `${second}; echo 'ref: refs/tags/x' > .git/HEAD`,
     held: [...ofCommit, '.git/HEAD'],
@@ -318,6 +322,16 @@ it('what git made comes home whole, and what would run, hide or break anything s
     ].sort(),
   );
   assert.deepEqual(found, expected);
+  // Whatever modes the fork gave them: objects are closed to writing, and what git writes again is not.
+  const modes = new Set(
+    Object.keys(lookAt(at('project')))
+      .filter((path) => path.includes('/.git/') && !(path in before))
+      .map(
+        (path) =>
+          `${/objects\/(?:..|pack)\/./.test(path) ? 'object' : 'other'} ${statSync(at('project', path)).mode.toString(8)}`,
+      ),
+  );
+  assert.deepEqual([...modes].sort(), ['object 100444', 'other 100644', 'other 40755']);
   const undone = await withFork((fork) => undoApply(fork));
   assert.equal(undone.done, true);
   const after = lookAt(at('project'));

@@ -14,6 +14,7 @@ import {
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { editsEnteredLive } from '../../base/limits/store.js';
+import { prepareRoot } from '../fork-trees.js';
 import { rootKey, workspaceRoot } from '../store/layout.js';
 import { readVaultMeta } from '../store/vault-meta.js';
 import type { OpenFork } from '../vault.js';
@@ -220,6 +221,19 @@ describe('a fork at work', () => {
         );
         assert.deepEqual([found.entered, found.waiting], [[], paths]);
       }
+    });
+  });
+
+  it('keeps the conflicts that it has', async () => {
+    for (const name of ['both', 'own']) write(`project/${name}`, 'mine');
+    await command(put('both', 'inside'));
+    write('project/both', 'edited');
+    assert.deepEqual((await sync()).clashes, ['both']);
+    await withFork(async (fork) => {
+      prepareRoot(fork, workspaceRoot);
+      write('project/own', 'edited');
+      const { clashes, entered, fork: after } = await enter(fork, undefined);
+      assert.deepEqual([entered, clashes, after.meta.clashes], [['own'], ['both'], ['both']]);
     });
   });
 

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   unlinkSync,
@@ -168,6 +169,10 @@ it('what changed since a migration keeps it from being taken back, wherever it i
     more(paths().allEdits),
     more(paths().fork('main').directory),
     more(storePaths(store()).vaults),
+    [
+      () => renameSync(paths().fork('main').home, `${paths().fork('main').home}s`),
+      () => renameSync(`${paths().fork('main').home}s`, paths().fork('main').home),
+    ],
     [() => writeFileSync(paths().meta, `${text} `), () => writeFileSync(paths().meta, text)],
     [() => unlinkSync(paths().tree('m0', 'of-trunk')), () => writeFileSync(paths().tree('m0', 'of-trunk'), '')],
     [() => mkdirSync(paths().layer('0')), () => rmSync(paths().layer('0'), { recursive: true })],
