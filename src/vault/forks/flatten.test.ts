@@ -1,8 +1,18 @@
 import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../../test/property/seeded.js';
-import { mergedCount } from './flatten.js';
+import { ErrnoError } from '../../base/errno.js';
+import { layersBeforeMerge, layersWithoutMerge } from '../../base/limits/store.js';
+import { makeLayer } from '../store/layer-pool.js';
+import { workspaceRoot } from '../store/layout.js';
+import { readVaultMeta } from '../store/vault-meta.js';
+import { findCheckpoint, rollBackFork } from './checkpoint.js';
+import { flattenDeltas, flattenTrunk, mergedCount } from './flatten.js';
+import { syncFork } from './sync.js';
+import { freshVault, tree } from './vault-fixture.js';
 
 describe('which layers are merged', () => {
   it('is none while there are few', () => {
@@ -44,5 +54,84 @@ describe('which layers are merged', () => {
     }
     assert.ok(stack.length <= 17);
     assert.ok(moved < commands * Math.log2(commands), `${moved} entries moved for ${commands} written`);
+  });
+});
+
+describe('layers that are merged', () => {
+  const { at, write, withFork, command, access, shown } = freshVault();
+  const put = (path: string, text: string) => (directory: string) => writeFileSync(join(directory, path), text);
+
+  it('show what they showed, beside those that a checkpoint needs, and a fork with few is left alone', async () => {
+    write('project/own', 'mine');
+    for (const name of ['a', 'b', 'c']) await command(put(name, name));
+    await withFork(async (fork) => {
+      assert.equal(await flattenDeltas(fork), fork);
+      const before = await shown(fork);
+      const flat = await flattenDeltas(fork, true);
+      assert.deepEqual([flat.meta.deltas.length, await shown(flat)], [1, before]);
+      assert.equal(await flattenDeltas(flat, true), flat);
+      const back = await rollBackFork(flat, findCheckpoint(flat, '2'));
+      assert.deepEqual(await shown(back), { a: 'a', own: 'mine' });
+    });
+  });
+
+  it('are as few as they can be by themselves, and a merge that fails leaves a fork that can be mounted', async () => {
+    write('project/own', 'mine');
+    const fork = await command(put('first', 'x'));
+    const many = layersBeforeMerge + 1;
+    const layers: string[] = [];
+    for (let count = 0; count < many; count += 1) {
+      const layer = makeLayer(fork.paths, { fork: 'main' });
+      mkdirSync(fork.paths.tree(layer, workspaceRoot));
+      writeFileSync(join(fork.paths.tree(layer, workspaceRoot), `f${count}`), '');
+      layers.push(layer);
+    }
+    await withFork(async (opened) => {
+      const stacked = (deltas: readonly string[]) => ({ ...opened, meta: { ...opened.meta, deltas } });
+      assert.equal((await flattenDeltas(stacked(layers.slice(1)))).meta.deltas.length, many - 1);
+      const merged = (await flattenDeltas(stacked(layers))).meta.deltas;
+      assert.ok(merged.length <= many / 2 + 1 && merged.length >= 1);
+      const failing = async (deltas: readonly string[], error: Error, all = false) => {
+        tree.before = () => {
+          throw error;
+        };
+        return flattenDeltas(stacked(deltas), all).finally(() => {
+          tree.before = undefined;
+        });
+      };
+      const full = new ErrnoError('ENOSPC', { operation: 'merge', reason: 'x' });
+      assert.deepEqual((await failing(layers, full)).meta.deltas, layers);
+      await assert.rejects(failing(layers, full, true), { code: 'ENOSPC' });
+      await assert.rejects(failing(layers, new TypeError('a defect')), TypeError);
+      const most = Array.from({ length: layersWithoutMerge + 1 }, (_, index) => layers[index % many] ?? '');
+      assert.equal((await failing(most.slice(1), full)).meta.deltas.length, layersWithoutMerge);
+      await assert.rejects(failing(most, full), { code: 'ENOSPC' });
+    });
+  });
+
+  it('of the trunk are all but the import, or all where that is asked for', async () => {
+    write('project/own', 'mine');
+    const trunk = () => readVaultMeta(access().paths.meta)?.trunk ?? [];
+    await flattenTrunk(access(), true);
+    for (let count = 0; count <= layersBeforeMerge; count += 1) {
+      write(`project/e${count}`, 'x');
+      await withFork((fork) => syncFork(fork));
+      if (trunk().length === layersBeforeMerge) {
+        await flattenTrunk(access());
+        assert.equal(trunk().length, layersBeforeMerge);
+      }
+    }
+    const [first] = trunk();
+    const before = trunk().length;
+    assert.ok(before > layersBeforeMerge);
+    await flattenTrunk(access());
+    assert.deepEqual([trunk().length, trunk()[0]], [2, first]);
+    await flattenTrunk(access());
+    assert.equal(trunk().length, 2);
+    await flattenTrunk(access(), true);
+    assert.deepEqual([trunk().length, trunk()[0] === first], [1, false]);
+    await withFork((fork) => syncFork(fork));
+    assert.deepEqual(Object.keys(await withFork((fork) => shown(fork))).length, layersBeforeMerge + 2);
+    assert.ok(existsSync(at('project/own')));
   });
 });

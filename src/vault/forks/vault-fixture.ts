@@ -9,20 +9,22 @@ import { workspaceRoot } from '../store/layout.js';
 import { openStore } from '../store/store.js';
 import { Tree } from '../tree/tree.js';
 import { freshPlace, program } from '../tree/tree-fixture.js';
-import type { Interference, MirrorOptions, Problem, TreeApplyOptions } from '../tree/tree-jobs.js';
+import type { Interference, MergeOptions, MirrorOptions, Problem, TreeApplyOptions } from '../tree/tree-jobs.js';
 import { closeFork, type OpenFork, openFork, type VaultAccess, type VaultRequest, vaultAccess } from '../vault.js';
 import { saveCheckpoint } from './checkpoint.js';
 import { syncFork } from './sync.js';
 
+type Job = 'sync' | 'mirror' | 'apply' | 'merge';
+
 /**
  * Nothing is waited for, since what is on the disk takes long to delete again. What was done is known in its order, and something else can
- * happen just before.
+ * happen just before, or be thrown.
  */
 class SeenTree extends Tree {
   readonly done: string[] = [];
-  before: ((job: 'sync' | 'mirror' | 'apply', directory: string) => void) | undefined;
+  before: ((job: Job, directory: string) => void) | undefined;
 
-  #sees(job: 'sync' | 'mirror' | 'apply', directory: string): void {
+  #sees(job: Job, directory: string): void {
     this.done.push(`${job} ${directory}`);
     this.before?.(job, directory);
   }
@@ -31,14 +33,19 @@ class SeenTree extends Tree {
     this.#sees('sync', directory);
   }
 
-  override mirror(options: MirrorOptions): Promise<Problem[]> {
+  override async mirror(options: MirrorOptions): Promise<Problem[]> {
     this.#sees('mirror', options.root);
     return super.mirror(options);
   }
 
-  override apply(options: TreeApplyOptions): Promise<Interference> {
+  override async apply(options: TreeApplyOptions): Promise<Interference> {
     this.#sees('apply', options.root);
     return super.apply(options);
+  }
+
+  override async merge(options: MergeOptions): Promise<Problem[]> {
+    this.#sees('merge', options.into);
+    return super.merge(options);
   }
 }
 
