@@ -1,12 +1,18 @@
 /** Which lists of edits a collection leaves: those that some fork, or a checkpoint of one, has not seen. */
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { checkpointsBetweenCollections } from '../../base/limits/store.js';
 import { type Checkpoint, type ForkMeta, writeForkMeta } from '../store/fork-meta.js';
+import { makeLayer } from '../store/layer-pool.js';
+import { storePaths } from '../store/layout.js';
+import { takeLock } from '../store/locks.js';
+import { readNewest } from '../store/state-file.js';
 import { openStore } from '../store/store.js';
 import { writeVaultMeta } from '../store/vault-meta.js';
 import { freshPlace, tree } from '../tree/tree-fixture.js';
 import { closeFork, newForkMeta, type OpenFork, openFork, writeFork } from '../vault.js';
+import { collectInPassing } from './collect-in-passing.js';
 import { collectGarbage } from './gc.js';
 
 const { at, write } = freshPlace();
@@ -71,4 +77,83 @@ describe('a collection leaves the lists of edits', () => {
     await collectGarbage(fork);
     assert.deepEqual(readdirSync(fork.paths.allEdits), []);
   });
+});
+
+describe('a collection that syncs first', () => {
+  const bootOf = ({ paths }: OpenFork, name: string) => readNewest(paths.fork(name).directory)?.boot;
+
+  it('makes the states of forks at rest durable, and leaves those that are in use', async () => {
+    const fork = await newVault();
+    const unsynced = (name: string) =>
+      writeForkMeta(
+        fork.paths.fork(name).directory,
+        { ...seen(fork, steps, []), live: `live-${name}` },
+        { durable: false },
+      );
+    writeFork(fork, 'busy', newForkMeta(fork, 'busy', { position: steps, base: fork.vault.trunk, deltas: [] }), true);
+    for (const name of ['main', 'other', 'busy']) unsynced(name);
+    const lock = await takeLock(tree, fork.paths.fork('busy').lock, { wait: true, purpose: 'test', what: 'busy' });
+    const { busy } = await collectGarbage(fork, new Map(), { sync: true });
+    assert.deepEqual(busy, ['busy']);
+    assert.deepEqual(
+      ['main', 'other', 'busy'].map((name) => bootOf(fork, name) === undefined),
+      [true, true, false],
+    );
+    closeSync(lock);
+    for (const name of ['main', 'other']) unsynced(name);
+    await collectGarbage(fork);
+    assert.notEqual(bootOf(fork, 'main'), undefined, 'it was not asked for');
+    const held = await takeLock(tree, fork.paths.fork('main').lock, { wait: true, purpose: 'test', what: 'main' });
+    assert.deepEqual((await collectGarbage(fork, new Map([['main', held]]), { sync: true })).busy, []);
+    assert.equal(bootOf(fork, 'main'), undefined, 'the caller holds it');
+    await tree.lock({ descriptor: held, wait: false });
+    closeSync(held);
+  });
+
+  it('takes away layers and output of forks at rest alone, and what a maker that is gone left', async () => {
+    const fork = await newVault();
+    await collectGarbage(fork, new Map(), { sync: true });
+    const stray = (maker: string) => makeLayer(fork.paths, { fork: maker });
+    const [ofMain, ofOther, ofGone, ofTrunk] = [
+      stray('main'),
+      stray('other'),
+      stray('gone'),
+      makeLayer(fork.paths, { trunk: true }),
+    ];
+    const nameless = `${fork.paths.layers}/nameless`;
+    mkdirSync(nameless);
+    for (const name of ['main', 'other']) mkdirSync(fork.paths.fork(name).runs);
+    const lock = await takeLock(tree, fork.paths.fork('other').lock, { wait: true, purpose: 'test', what: 'other' });
+    const first = await collectGarbage(fork, new Map(), { outputs: true });
+    assert.deepEqual([[...first.layers].sort(), first.busy], [[ofMain, ofGone, ofTrunk].sort(), ['other']]);
+    assert.deepEqual([existsSync(fork.paths.layer(ofOther)), existsSync(nameless)], [true, true]);
+    assert.deepEqual(
+      ['main', 'other'].map((name) => existsSync(fork.paths.fork(name).runs)),
+      [false, true],
+    );
+    closeSync(lock);
+    const second = await collectGarbage(fork);
+    assert.deepEqual(
+      [[...second.layers].sort(), existsSync(fork.paths.fork('other').runs)],
+      [[ofOther, 'nameless'].sort(), true],
+    );
+    assert.deepEqual(readdirSync(storePaths(fork.store.directory).trash), []);
+  });
+});
+
+it('garbage is collected in passing once in so many checkpoints, and what fails is no reason to stop', async () => {
+  const fork = await newVault();
+  const at = (nextCheckpoint: number) => ({ ...fork, meta: { ...fork.meta, nextCheckpoint } });
+  const every = checkpointsBetweenCollections;
+  const collects = async (before: number, after: number) => {
+    const layer = makeLayer(fork.paths, { trunk: true });
+    await collectInPassing(at(before), at(after));
+    return !existsSync(fork.paths.layer(layer));
+  };
+  assert.deepEqual(
+    [await collects(1, 2), await collects(every - 1, every), await collects(every, every + 1)],
+    [false, true, false],
+  );
+  rmSync(fork.paths.meta);
+  await collectInPassing(at(every - 1), at(every));
 });
