@@ -1,13 +1,15 @@
 /** What a person does with a fork, each verb with what it is in the record, and what is refused before anything happens. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { RecordEntry } from '../audit/record.js';
 import { ErrnoError } from '../base/errno.js';
+import { diffedFileBytes, filesDiffedAtOnce, looksAtBusyFork } from '../base/limits/store.js';
 import { noteTrees } from '../vault/forks/checkpoint.js';
 import { lookAt } from '../vault/forks/vault-fixture.js';
-import { readForkMeta } from '../vault/store/fork-meta.js';
+import { type ForkMeta, readForkMeta, writeForkMeta } from '../vault/store/fork-meta.js';
+import { Member } from '../vault/store/member.js';
 import { readVaultMeta } from '../vault/store/vault-meta.js';
 import { applyForkTo } from './apply-to.js';
 import { diffOfFork, statusOfFork } from './fork-diff.js';
@@ -24,6 +26,7 @@ import {
   saveCheckpoint,
   useFork,
 } from './history-verbs.js';
+import { lookIntoFork } from './look-into-fork.js';
 import { undoApply } from './vault-verbs.js';
 import { freshWorkspace } from './workspace-fixture.js';
 
@@ -359,6 +362,64 @@ describe('a look at a fork', () => {
     assert.ok(!all.some((each) => each.includes('cccc')));
     const [named] = await visited(['.git']);
     assert.ok(named.some((each) => each.endsWith('ccc  x')));
+  });
+
+  it('is given as much of a file and as many of the changes as it asks for', async () => {
+    write('project/long', 'x'.repeat(diffedFileBytes + 10));
+    await command((directory) => {
+      writeFileSync(join(directory, 'long'), 'y'.repeat(diffedFileBytes + 10));
+      for (let count = 0; count < filesDiffedAtOnce; count += 1) writeFileSync(join(directory, `n${count}`), '');
+    });
+    const lengths = async (full: boolean | undefined) => {
+      const found: [string, number][] = [];
+      const { left, status } = await diffOfFork(
+        host(),
+        here({ paths: [], full }),
+        ({ change, after }) => void found.push([change.path, after.bytes.length]),
+      );
+      return [found.length, found[0], left, status.changes.length];
+    };
+    const all = filesDiffedAtOnce + 1;
+    assert.deepEqual(await lengths(undefined), [filesDiffedAtOnce, ['long', diffedFileBytes], 1, all]);
+    assert.deepEqual(await lengths(true), [all, ['long', diffedFileBytes + 10], 0, all]);
+  });
+
+  it('says who is at work on it, and how many edits wait for them', async () => {
+    await work();
+    const place = access().paths.fork('main');
+    const { tree } = host();
+    const facts = { command: 'sleep', roots: ['workspace'], owners: '', checkpoint: 1 };
+    const member = await Member.enter(tree, place, facts, []);
+    write('project/own', 'edited');
+    write('project/more', 'edited');
+    const status = await lookAtFork(host(), here());
+    assert.deepEqual(
+      [status.running.map(({ pid, command: text }) => [pid, text]), status.waiting],
+      [[[process.pid, 'sleep']], 2],
+    );
+    const files = readdirSync(place.directory);
+    assert.ok(!files.some((name) => name.startsWith('scan-workspace.')), files.join(' '));
+    renameSync(at('project'), at('away'));
+    mkdirSync(at('project'));
+    assert.equal((await lookAtFork(host(), here())).waiting, 0, 'the directory is away, and this is about the fork');
+    await assert.rejects(applyFork(host(), here(), choices), { code: 'EBUSY' });
+    rmdirSync(at('project'));
+    renameSync(at('away'), at('project'));
+    // A state that moves on while it is read is read again, and so often that it ends.
+    let looks = 0;
+    const restless = async () => {
+      looks += 1;
+      const meta = readForkMeta(place.directory) as ForkMeta;
+      writeForkMeta(place.directory, { ...meta, nextCheckpoint: meta.nextCheckpoint + 1 }, { durable: false });
+      if (looks % 2 === 0) throw new ErrnoError('ENOENT', { operation: 'test', reason: 'a layer went' });
+      return looks;
+    };
+    assert.deepEqual([await lookIntoFork(host(), here(), 'test', restless), looks], [looksAtBusyFork, looksAtBusyFork]);
+    const refusing = async () => {
+      throw new ErrnoError('EACCES', { operation: 'test', reason: 'no' });
+    };
+    await assert.rejects(lookIntoFork(host(), here(), 'test', refusing), { code: 'EACCES' });
+    member.leave();
   });
 
   it('goes on beside who has the fork, and waits for them where that is asked for', async () => {

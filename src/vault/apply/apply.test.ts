@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, utim
 import { join } from 'node:path';
 import { beforeEach, describe, it } from 'node:test';
 import { findCheckpoint, rollBackFork, saveCheckpoint } from '../forks/checkpoint.js';
+import { createFork } from '../forks/forks.js';
 import { addRoots } from '../forks/roots.js';
 import { syncFork } from '../forks/sync.js';
 import { freshVault, lookAt, tree } from '../forks/vault-fixture.js';
@@ -12,7 +13,7 @@ import { rootKey, workspaceRoot } from '../store/layout.js';
 import { cutMarkOf, isBeingWritten, isCutOff, markOf } from '../store/writing-marks.js';
 import type { Step } from '../tree/tree.js';
 import { inspectVault } from '../upkeep/fsck.js';
-import { readSteps, stepsFile } from './applied-steps.js';
+import { readSteps, stepsFile, writeSteps } from './applied-steps.js';
 import { type ApplyRequest, applyFork } from './apply.js';
 import { type UndoRequest, undoApply } from './undo-apply.js';
 
@@ -412,6 +413,66 @@ describe('an undo', () => {
     writeFileSync(stepsFile(access().paths.layer(layer)), '{}');
     await assert.rejects(undo(), { code: 'EIO' });
     assert.equal(home()['own'], '1');
+  });
+
+  it('that was cut off goes on to its end, whatever the person has changed since, and what is back is not theirs', async () => {
+    for (const name of ['a', 'b', 'c', 'old/x']) write(`project/${name}`, 'mine');
+    await command((directory) => {
+      for (const name of ['a', 'b', 'c']) put(name, 'inside')(directory);
+      rmSync(join(directory, 'old'), { recursive: true });
+    });
+    await apply({ treesFrom: 1 });
+    const layer = state().applied?.at(-1) ?? '';
+    const about = readSteps(access(), layer) ?? assert.fail();
+    // As a kill leaves it: one file and the tree are back, the others are not, and the person has changed one of them.
+    writeSteps(access().paths.layer(layer), { ...about, undoing: true }, { durable: false });
+    for (const name of ['a', 'old/x']) write(`project/${name}`, 'mine');
+    write('project/c', 'edited');
+    const undone = await undo();
+    assert.deepEqual([undone.done, undone.left, undone.conflicts], [true, ['c'], []]);
+    assert.deepEqual(home(), { a: 'mine', b: 'mine', c: 'edited', old: '/', 'old/x': 'mine' });
+    assert.deepEqual([await inFork(), state().clashes], [{ a: 'inside', b: 'inside', c: 'inside' }, ['c']]);
+  });
+
+  it('forgets applies that were cut off before they wrote, also those that it would go on with', async () => {
+    write('project/own', 'mine');
+    for (const text of ['1', '2', '3']) {
+      await command(put('own', text));
+      await apply();
+    }
+    const [first = '', second = '', third = ''] = state().applied ?? [];
+    // The second wrote nothing: what it was to replace is what the first had written, and so is what is there.
+    for (const layer of [second, third]) writeFileSync(cutMarkOf(access(), layer), '');
+    const about = readSteps(access(), third) ?? assert.fail();
+    writeSteps(access().paths.layer(third), { ...about, after: second }, { durable: false });
+    write('project/own', '2');
+    const undone = await undo();
+    assert.deepEqual([undone.done, home()['own'], state().applied], [true, '1', [first]]);
+  });
+
+  it('of a whole tree enters other forks path by path, and clashes with what they have there', async () => {
+    write('project/stays', 'mine');
+    write('project/gone/x', 'mine');
+    await command(put('own', 'x'));
+    await createFork(access(), 'other', 'trunk');
+    await command(
+      (directory) => {
+        mkdirSync(join(directory, 'new/deep'), { recursive: true });
+        for (const name of ['new/a', 'new/deep/b']) put(name, 'other')(directory);
+        put('gone/x', 'other')(directory);
+      },
+      { fork: 'other' },
+    );
+    await command((directory) => {
+      mkdirSync(join(directory, 'new/deep'), { recursive: true });
+      for (const name of ['new/a', 'new/c', 'new/deep/b']) put(name, name === 'new/a' ? 'other' : 'inside')(directory);
+      rmSync(join(directory, 'gone'), { recursive: true });
+    });
+    assert.equal((await apply({ treesFrom: 1 })).done, true);
+    const synced = await withFork((fork) => syncFork(fork), { fork: 'other' });
+    assert.deepEqual(synced.entered, ['own', 'gone', 'gone/x', 'new', 'new/a', 'new/c', 'new/deep', 'new/deep/b']);
+    assert.deepEqual(synced.clashes, ['gone', 'gone/x', 'new/deep/b']);
+    assert.equal((await withFork((fork) => shown(fork), { fork: 'other' }))['new/c'], 'inside');
   });
 
   it('takes an apply back together with the one that was cut off before it', async () => {
