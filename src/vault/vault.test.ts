@@ -1,10 +1,11 @@
 /** Opening a vault and a fork: which directory it is of, who may come in, and with what a lost state goes on. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { isLiveTouched, prepareCache, prepareHome, prepareRoot, prepareTemporary, writtenTrees } from './fork-trees.js';
 import { createFork } from './forks/forks.js';
+import { syncFork } from './forks/sync.js';
 import { freshVault } from './forks/vault-fixture.js';
 import { readForkMeta } from './store/fork-meta.js';
 import { workspaceRoot } from './store/layout.js';
@@ -140,6 +141,29 @@ describe('a fork', () => {
     write('project/own', 'edited');
     assert.deepEqual(await withFork((fork) => fork.drift, {}), undefined);
     assert.deepEqual(await withFork((fork) => fork.drift?.map(({ path }) => path), { look: true }), ['own']);
+  });
+
+  it('of before the machine stopped goes on with what is whole, and its vault is compared anew', async () => {
+    write('project/own', 'mine');
+    await command(put('own', 'inside'));
+    await command(put('new', 'inside'));
+    const { directory } = access().paths.fork('main');
+    const meta = readVaultMeta(access().paths.meta) ?? assert.fail();
+    writeVaultMeta(access().paths.meta, { ...meta, boot: 'earlier' });
+    for (const name of readdirSync(directory).filter((each) => each.startsWith('state'))) {
+      const state = JSON.parse(readFileSync(join(directory, name), 'utf8'));
+      writeFileSync(
+        join(directory, name),
+        JSON.stringify({ boot: 'earlier', ...state }).replace(/"boot":"[^"]*"/, '"boot":"earlier"'),
+      );
+    }
+    const fork = await withFork((opened) => opened, { look: true });
+    assert.equal(fork.drift, undefined, 'what it looked at was held against signatures that may be lost');
+    assert.notEqual(fork.vault.boot, 'earlier');
+    assert.equal(fork.meta.checkpoints.length, 2);
+    assert.deepEqual(await withFork((opened) => shown(opened)), { new: 'inside', own: 'inside' });
+    write('project/more', 'edited');
+    assert.ok((await withFork((opened) => syncFork(opened))).entered.includes('more'));
   });
 
   it('whose state is damaged starts afresh only for who is about to forget it, and its lock is free after either', async () => {

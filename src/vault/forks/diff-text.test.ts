@@ -88,3 +88,17 @@ describe('the diff of a change', () => {
     assert.match(diffText(change('größe', nothing, content('file', 'x\n')), plain), /^diff --git a\/größe b\/größe\n/);
   });
 });
+
+it('a path of another directory is named in full, and one that a line could not hold as git quotes it', () => {
+  const named = (path: string) => diffText(change(path, nothing, content('file', 'x\n')), plain).split('\n')[0];
+  const rows: readonly (readonly [string, string])[] = [
+    ['a', 'diff --git a/a b/a'],
+    ['d/', 'diff --git a/d/ b/d/'],
+    ['/more/x', 'diff --git a/more/x b/more/x'],
+    ['a b', 'diff --git a/a b b/a b'],
+    ['a"b', 'diff --git "a/a\\"b" "b/a\\"b"'],
+    ['a\nb\t\r\\', 'diff --git "a/a\\nb\\t\\r\\\\" "b/a\\nb\\t\\r\\\\"'],
+    ['a\x1b\x7f', 'diff --git "a/a\\033\\177" "b/a\\033\\177"'],
+  ];
+  for (const [path, line] of rows) assert.equal(named(path), line);
+});

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { change } from '../tree/change-fixture.js';
 import { isPlainDirectory, operationOf, type Part, partOf } from './git-parts.js';
+import { placesBy } from './git-places.js';
 import {
   isComingRef,
   isReflog,
@@ -393,4 +394,61 @@ describe('names in a repository', () => {
     for (const name of [`objects/ab/${'c'.repeat(38)}`, 'objects/pack/pack-ab.pack'])
       assert.equal(of(name, 2 ** 40), 'read', name);
   });
+});
+
+it('a path belongs to the innermost repository that it is in the own directory of, and to no directory that looks like one there', () => {
+  const shape = (directory: string) => ['HEAD', 'objects', 'refs'].map((name) => `${directory}/${name}`);
+  const there = new Set([
+    ...[
+      '/w/.git',
+      '/w/.git/modules/sub',
+      '/w/.git/refs/heads/x',
+      '/w/.git/modules',
+      '/w/bare',
+      '/w/bare/inner/.git',
+    ].flatMap(shape),
+    ...[
+      '/w/.git/worktrees/a/commondir',
+      '/w/.git/worktrees/a/HEAD',
+      '/w/.git/worktrees/new/commondir',
+      '/w/plain/HEAD',
+    ],
+    '/w/.git/refs/worktrees/b/commondir',
+  ]);
+  const placeOf = placesBy((path) => there.has(path));
+  const rows: readonly (readonly [
+    path: string,
+    directory?: string,
+    common?: string,
+    kind?: string,
+    isEstablished?: boolean,
+  ])[] = [
+    ['/w/file'],
+    ['/w/.git'],
+    ['/w/plain/x'],
+    ['/w/worktrees/a/HEAD'],
+    ['/w/.git/config', '/w/.git', '/w/.git', 'repository', true],
+    ['/w/.git/refs/heads/x/HEAD', '/w/.git', '/w/.git', 'repository', true],
+    ['/w/.git/modules/sub/config', '/w/.git/modules/sub', '/w/.git/modules/sub', 'repository', true],
+    ['/w/.git/modules/none/config', '/w/.git', '/w/.git', 'repository', true],
+    ['/w/.git/modules/x', '/w/.git', '/w/.git', 'repository', true],
+    ['/w/.git/worktrees/a/index', '/w/.git/worktrees/a', '/w/.git', 'worktree', true],
+    ['/w/.git/worktrees/new/index', '/w/.git/worktrees/new', '/w/.git', 'worktree', false],
+    ['/w/.git/worktrees/none/index', '/w/.git', '/w/.git', 'repository', true],
+    ['/w/.git/refs/worktrees/b/x', '/w/.git', '/w/.git', 'repository', true],
+    ['/w/new/.git/hooks/x', '/w/new/.git', '/w/new/.git', 'repository', false],
+    ['/w/new/.GIT/hooks/x', '/w/new/.GIT', '/w/new/.GIT', 'repository', false],
+    ['/w/new/x.git/hooks/x'],
+    ['/w/bare/hooks/x', '/w/bare', '/w/bare', 'repository', true],
+    ['/w/bare/inner/.git/config', '/w/bare/inner/.git', '/w/bare/inner/.git', 'repository', true],
+    ['/file'],
+  ];
+  // Twice, since answers are kept by directory.
+  for (const [path, directory, common, kind, isEstablished] of [...rows, ...rows]) {
+    assert.deepEqual(
+      placeOf(path),
+      directory === undefined ? undefined : { kind, directory, common, isEstablished },
+      path,
+    );
+  }
 });

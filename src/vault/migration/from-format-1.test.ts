@@ -36,6 +36,11 @@ function planOf(meta: unknown, layers: readonly string[] = ['0', '1']) {
   };
   const aside = steps.flatMap((step) => (step.step === 'move' && step.to.includes('/aside/') ? [step.from] : []));
   assert.deepEqual(state.base, vaultText.trunk);
+  // A place for what is kept aside is made where anything is.
+  const places = steps.flatMap((step) =>
+    step.step === 'make' && step.path.endsWith(`aside/${id}`) ? [step.path] : [],
+  );
+  assert.equal(places.length, aside.length > 0 ? 1 : 0);
   return { trunk: vaultText.trunk, clashes: state.clashes, aside: aside.map((path) => path.slice(vault.length + 1)) };
 }
 

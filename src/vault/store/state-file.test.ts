@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -53,4 +53,17 @@ describe('state that is written often', () => {
     writeState(directory, { value: 2 }, { durable: false });
     assert.deepEqual(readState(directory), { value: 2 });
   });
+});
+
+it('a state that cannot be listed, read or written says so, and keeps the one before', () => {
+  writeState(directory, { value: 1 }, { durable: false });
+  const [name = ''] = readdirSync(directory);
+  mkdirSync(join(directory, 'state-2.json'));
+  assert.throws(() => readState(directory), { code: 'EISDIR' });
+  rmSync(join(directory, 'state-2.json'), { recursive: true });
+  assert.ok(readdirSync(directory).includes(name));
+  assert.deepEqual(readState(directory), { value: 1 });
+  assert.throws(() => writeState(join(directory, 'none'), {}, { durable: false }), { code: 'ENOENT' });
+  writeFileSync(join(directory, 'file'), '');
+  assert.throws(() => readState(join(directory, 'file')), { code: 'ENOTDIR' });
 });
