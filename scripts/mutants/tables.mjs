@@ -10,6 +10,7 @@ import { chosenNinth } from './chosen-ninth.mjs';
 import { chosenSeventh } from './chosen-seventh.mjs';
 import { chosenSixth } from './chosen-sixth.mjs';
 import { chosenTenth } from './chosen-tenth.mjs';
+import { chosenVault } from './chosen-vault.mjs';
 import { table } from './table.mjs';
 
 export const tables = [
@@ -24,4 +25,5 @@ export const tables = [
   ...chosenNinth,
   ...chosenTenth,
   ...chosenEleventh,
+  ...chosenVault,
 ];

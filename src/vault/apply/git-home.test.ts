@@ -37,6 +37,12 @@ const log = 'git log --format=%s --all | sort; git status --short';
 const logAndFsck = `${log}; git fsck --strict --no-dangling 2>&1`;
 const none = 'f'.repeat(40);
 
+/** Of two commits the later one, with the tree of the earlier, and the other way round. */
+const twoPacks = (last: string) => `${second}; echo y > b; git commit -qam third
+  printf '%s\\n' $(git rev-parse HEAD HEAD^^{tree} HEAD^:a) | git pack-objects -q .git/objects/pack/pack > /dev/null
+  printf '%s\\n' $(git rev-parse HEAD^ HEAD^{tree}) ${last} | git pack-objects -q .git/objects/pack/pack > /dev/null
+  git prune-packed -q; for id in $(git rev-parse HEAD:b); do rm -f .git/objects/$(echo $id | sed 's,..,&/,'); done`;
+
 interface Flow {
   readonly prepare?: string;
   readonly inside: string;
@@ -183,6 +189,16 @@ const flows: Readonly<Record<string, Flow>> = {
     inside: `${second}; git repack -qd; f=$(ls .git/objects/pack/*.pack); chmod u+w $f; printf x | dd of=$f bs=1 seek=30 conv=notrunc 2>/dev/null`,
     held: [...ofCommit, 'pack 2'],
     expected: 'first\n M a\n',
+  },
+  'packs that need each other': {
+    inside: twoPacks('$(git rev-parse HEAD:b)'),
+    shows: logAndFsck,
+    expected: 'first\nsecond\nthird\n',
+  },
+  'packs that need each other, and what is in neither': {
+    inside: twoPacks(''),
+    held: [...ofCommit, 'pack 4'],
+    expected: 'first\n M a\n M b\n',
   },
   'a configuration with a branch that is followed, beside a commit': {
     prepare: `${first}; git remote add origin https://a.example/x`,
