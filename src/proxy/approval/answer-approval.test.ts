@@ -17,6 +17,11 @@ it('what can be no answer to a request is refused before anything is written', (
   refused({ words: [] }, { scope: 'rule' });
   refused({}, { scope: 'rule', network: ['example.org:443'] });
   refused({}, { network: ['no host'] });
+  // With words that a rule can have, and a network that is granted once, or for the session.
+  for (const scope of ['once', 'session'] as const) {
+    const network = ['example.org:443'];
+    assert.throws(() => answerApproval(host, asked, { ...said, scope, network }), TypeError);
+  }
   for (const passes of [{ scope: 'once' }, { scope: 'rule', granted: false }] as const)
     assert.throws(() => answerApproval(host, { ...asked, onceOnly: true }, { ...said, ...passes }), TypeError);
 });

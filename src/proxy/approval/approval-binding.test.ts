@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AskedTree } from '../asked-tree.js';
 import { type Bound, type BoundRequest, bindingOf, shownOf } from './approval-binding.js';
+import { noFork } from './fork-state.js';
 
 const plain: BoundRequest = { argv: ['curl', 'x'], environmentAdditions: [], input: 'nothing' };
 const tree = (specification: string, writable: boolean) => ({ specification, target: '/mnt', writable }) as AskedTree;
@@ -59,6 +60,36 @@ describe('what an approval holds for', () => {
     assert.equal(new Set(all.map(({ digest }) => digest)).size, bounds.length);
     const again = await bindingOf(bound(plain), known);
     assert.deepEqual(again, all[0]);
+  });
+
+  it('is of where and for whom it was asked: each place, agent and value that is passed on is another one', async () => {
+    const { host, place, resolved, request } = bound(plain);
+    const agent = { identity: { uid: 5 }, environment: { A: 'b' } };
+    const ofAgent = (given: object) => ({ ...resolved, agent: { ...agent, ...given } });
+    const all: readonly object[] = [
+      {},
+      { place: { ...place, directory: '/project/sub' } },
+      { place: { ...place, owner: { uid: 0 } } },
+      { host: { ...host, home: '/home/other' } },
+      { host: { ...host, environment: { LANG: 'C' } } },
+      { resolved: { ...resolved, search: ['/sbin'] } },
+      { resolved: ofAgent({}) },
+      { resolved: ofAgent({ identity: { uid: 6 } }) },
+      { resolved: ofAgent({ environment: { A: 'c' } }) },
+      { resolved: { ...ofAgent({}), authority: { toolPath: ['/ctx/tool'] } } },
+    ];
+    const found = await Promise.all(
+      all.map((more) => bindingOf({ host, place, resolved, request, ...more } as Bound, known)),
+    );
+    assert.equal(new Set(found.map(({ lasting }) => lasting)).size, all.length);
+  });
+
+  it('on the directory itself is of no fork, which is not even looked at', async () => {
+    const live = bound({ ...plain, live: true });
+    const here = await bindingOf(live, { directories: 'state' });
+    assert.equal(here.digest, (await bindingOf(live, { fork: noFork, directories: 'state' })).digest);
+    // This host has no store to look into.
+    await assert.rejects(bindingOf(bound(plain), { directories: 'state' }), TypeError);
   });
 
   it('for once also the fork and the directories as they are; for longer not', async () => {

@@ -167,12 +167,81 @@ describe('the store of approvals', () => {
     assert.ok(store.ask({ ...given, askedAt: 3_000, expiresAt: 4_000 }).asked.id);
   });
 
-  it('forgets what has ended long ago', () => {
+  it('forgets what has ended long ago, and nothing that waits, holds or ended later', () => {
+    const ended = given.expiresAt + approvalKeptMilliseconds;
+    const kinds: Readonly<Record<string, (store: ApprovalStore, id: string) => void>> = {
+      denied: (store, id) => void store.answer(id, answer({ granted: false })),
+      used: (store, id) => {
+        store.answer(id, answer());
+        store.use(id);
+      },
+      'not answered': () => undefined,
+      'granted long ago': (store, id) => void store.answer(id, answer({ scope: 'session' })),
+    };
+    for (const [what, end] of Object.entries(kinds)) {
+      for (const [at, isKept] of [
+        [ended, true],
+        [ended + 1, false],
+      ] as const) {
+        const store = fresh();
+        const { id } = store.ask(given).asked;
+        end(store, id);
+        store.ask({ ...given, askedAt: at, expiresAt: at + 1 });
+        assert.equal(
+          store.all().some(({ asked: { id: other } }) => other === id),
+          isKept,
+          `${what}, ${at - ended} later`,
+        );
+      }
+    }
     const store = fresh();
+    const late = ended + 1;
     const { id } = store.ask(given).asked;
-    const later = given.expiresAt + approvalKeptMilliseconds + 1;
-    store.ask({ ...given, askedAt: later, expiresAt: later + 1 });
-    assert.throws(() => store.one(id), { code: 'ENOENT' });
+    store.answer(id, answer({ scope: 'session', at: late - 1 }));
+    store.ask({ ...given, askedAt: late, expiresAt: late + 1 });
+    assert.ok(store.one(id), 'it still holds');
+  });
+
+  it('keeps all that an apply would write beside the question, which says how much that is', () => {
+    const store = fresh();
+    const steps = ['write a', 'delete b'];
+    const { asked: one } = store.ask(given, steps);
+    assert.equal(one.steps, 2);
+    assert.deepEqual([store.steps(one.id), store.one(one.id).asked], [steps, one]);
+    const { asked: none } = store.ask(given, []);
+    assert.deepEqual([store.steps(none.id), none.steps], [[], 0]);
+    const { asked: command } = store.ask(given);
+    assert.deepEqual([store.steps(command.id), 'steps' in command], [[], false]);
+  });
+
+  it('has nothing where it was never used, the oldest first, and nothing that others put there', () => {
+    const directory = join(root, 'odd');
+    const store = new ApprovalStore(directory, lockLibrary);
+    assert.deepEqual(store.all(), []);
+    const ids = [3_000, 1_000, 2_000].map((askedAt) => store.ask({ ...given, askedAt }).asked.id);
+    writeFileSync(join(directory, 'scan-of-another'), 'x');
+    assert.deepEqual(
+      store.all().map(({ asked: { id } }) => id),
+      [ids[1], ids[2], ids[0]],
+    );
+    assert.throws(() => new ApprovalStore(join(directory, 'scan-of-another'), lockLibrary).all(), { code: 'ENOTDIR' });
+    assert.deepEqual(readdirSync(join(directory, ids[0] ?? '')).sort(), ['asked.json', 'asker']);
+  });
+
+  it('leaves no file of an answer that came second', () => {
+    const directory = join(root, 'second');
+    const store = new ApprovalStore(directory, lockLibrary);
+    const { id } = store.ask(given).asked;
+    for (const granted of [true, false]) assert.equal(store.answer(id, answer({ granted })).granted, true);
+    assert.deepEqual(readdirSync(join(directory, id)).sort(), ['answer.json', 'asked.json', 'asker']);
+    const open = readdirSync('/proc/self/fd').length;
+    for (let count = 0; count < 20; count += 1) {
+      store.one(id);
+      store.settle(id);
+      store.whileAnswering(id, () => undefined);
+      store.answer(id, answer());
+    }
+    assert.equal(readdirSync('/proc/self/fd').length, open, 'and nothing stays open');
   });
 
   it('has no request by a name that is none', () => {
