@@ -1,4 +1,5 @@
 /** A host of a test's own: a store, a record and a home in a directory that is gone afterwards, with the programs that were built. */
+import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -72,6 +73,8 @@ export function testHost(given: Partial<Host> = {}): TestHost {
   after(() => {
     tree.release();
     recorder.close();
+    // What a jail or a test left may have any mode; root needs no permission.
+    if (host.uid !== 0) spawnSync('chmod', ['-R', 'u+rwX', base]);
     rmSync(base, { recursive: true, force: true });
   });
   let projects = 0;

@@ -86,9 +86,9 @@ describe('the view of an agent', { skip: withoutFuse }, () => {
       const mounts = `/data\t${target}\tro\t-\n`;
       const quiet = await offered({ agent: 'ada', mounts });
       assert.deepEqual([quiet.asked === undefined, quiet.warnings], [isTaken, []], target);
-      for (const kind of ['tool:x execute', 'agent:x read', 'shared:x read', 'model:x call'] as const) {
-        const missed = await offered({ agent: 'ada', mounts, policy: `allow ada_t ${kind}\n` }).catch(() => undefined);
-        if (missed !== undefined) assert.equal(missed.warnings.length, isTaken ? 1 : 0, `${target} ${kind}`);
+      for (const kind of ['tool:x execute', 'agent:x read', 'shared:x read', 'model:a/b use'] as const) {
+        const missed = await offered({ agent: 'ada', mounts, policy: `allow ada_t ${kind}\n` });
+        assert.equal(missed.warnings.length, isTaken ? 1 : 0, `${target} ${kind}`);
       }
       const called = await offered({ tool: 'x', mounts });
       assert.equal(called.warnings.length, isTaken ? 1 : 0);
