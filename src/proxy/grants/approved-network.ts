@@ -1,6 +1,6 @@
 /** A network that a person granted together with an approval: for this command, on top of what its Authority holds. Pure. */
 import { authorityDigest, makeAuthority } from '../../authority/authority.js';
-import { anyPublicNetwork, hostNetwork, type Network, noNetwork } from '../../authority/network.js';
+import { anyPublicNetwork, hostNetwork, type Network } from '../../authority/network.js';
 import { makePolicy } from '../../authority/policy.js';
 import type { ResolvedAuthority } from './authority-of.js';
 
@@ -15,7 +15,6 @@ export interface NetworkGrant {
 
 /** EINVAL where a name is none. */
 export function networkOf(names: NetworkNames): Network {
-  if (names.length === 0) return noNetwork;
   return names.includes('any') ? anyPublicNetwork : hostNetwork(names);
 }
 

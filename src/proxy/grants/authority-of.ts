@@ -11,7 +11,7 @@ import type { Agent, SiblingChoice } from '../../authority/agent.js';
 import { type Authority, authorityDigest, type Identity, makeAuthority } from '../../authority/authority.js';
 import { parseLabel } from '../../authority/label.js';
 import type { Mount } from '../../authority/mount.js';
-import { anyPublicNetwork, hostNetwork, type Network, noNetwork } from '../../authority/network.js';
+import { anyPublicNetwork, hostNetwork, type Network } from '../../authority/network.js';
 import { makePolicy } from '../../authority/policy.js';
 import { makeQuota, type Quota } from '../../authority/quota.js';
 import { makeSurface, type Surface } from '../../authority/surface.js';
@@ -67,7 +67,6 @@ export interface ResolvedAuthority {
 }
 
 export function grantedNetwork(names: readonly string[]): Network {
-  if (names.length === 0) return noNetwork;
   return names.includes('any') ? anyPublicNetwork : hostNetwork(names);
 }
 
