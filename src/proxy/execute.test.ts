@@ -166,6 +166,9 @@ describe('a command on a fork', () => {
     await onItsFork(sh(cwd, text, isRoot ? {} : { home }));
     if (!isRoot) assert.deepEqual(readdirSync(home), ['here']);
     await assert.rejects(onItsFork(sh(cwd, 'true', { fork: 'nowhere' })), { code: 'ENOENT' });
+    const own = project({ '.ctx/file': '' });
+    const kept = await onItsFork(sh(own, 'touch .ctx/x || echo closed; touch y && echo open'));
+    assert.equal(kept.stdout?.text, 'closed\nopen\n', 'what ctx reads of the workspace is the person’s to write');
   });
 
   it('writes further directories in the fork, and says which; live ones are written directly, and said to be', async () => {

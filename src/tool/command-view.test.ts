@@ -232,4 +232,50 @@ describe('a command of an agent, with its view', { skip: withoutFuse, concurrenc
       [],
     );
   });
+
+  it('calls tools by lines, too: those that need its files are run beside it, as the objects that they are', async () => {
+    agent('liner', ['tool:fs.read execute', 'tool:shell.exec execute']);
+    const requests = [
+      { tool: 'fs.read', input: { path: "it's" } },
+      { tool: 'fs.read', input: { path: 'none' } },
+      { tool: 'fs.read', input: { path: 'x'.repeat(64 * 1024) } },
+      { tool: 'fs.write', input: { path: 'x' } },
+      { tool: 'shell.exec', input: { cmd: 'pwd; exit 4' }, directory: '/tmp' },
+      { tool: 'a/b', input: {} },
+    ].map((each, index) => JSON.stringify({ id: String(index), op: 'call', ...each }));
+    const program = `const socket = require('net').connect('/run/ctx/agent.sock');
+      let text = '';
+      socket.on('data', (chunk) => {
+        text += chunk;
+        const ended = text.split('\\n').slice(0, -1).map((line) => JSON.parse(line)).filter(({ type }) => type === 'result');
+        if (ended.length === ${requests.length}) { process.stdout.write(text); socket.destroy(); }
+      });
+      for (const line of ${JSON.stringify(requests)}) socket.write(line + '\\n');`;
+    const cwd = project({ "it's": 'text', 'client.cjs': program.replaceAll('\\\\n', '\\n') });
+    const reads = [dirname(dirname(process.execPath))].filter((path) => path !== '/usr');
+    const from = recorded.length;
+    // The socket is there once the view has been looked into.
+    const script = `ls /ctx > /dev/null; exec '${process.execPath}' client.cjs`;
+    const report = await execute(host, request(cwd, script, { agent: 'liner', reads }), onFork);
+    const answers = (report.stdout?.text ?? '').split('\n').slice(0, -1);
+    const found = answers.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const result = (id: number) => {
+      const { reason, ...rest } = found.find((each) => each['id'] === String(id) && each['type'] === 'result') ?? {};
+      const printed = found.filter((each) => each['id'] === String(id) && each['type'] === 'output');
+      const text = printed.map((each) => each['text']).join('');
+      return [rest['ok'], rest['exitCode'], rest['error'], text.replace(/ctx: [\s\S]*/, ''), typeof reason];
+    };
+    assert.deepEqual(
+      result(0),
+      [true, 0, undefined, 'text', 'undefined'],
+      `${report.stdout?.text}${report.stderr?.text}`,
+    );
+    assert.deepEqual(result(1).slice(0, 3), [false, 1, 'EIO']);
+    assert.deepEqual(result(2), [false, undefined, 'EINVAL', '', 'string']);
+    assert.deepEqual(result(3).slice(0, 3), [false, 13, 'EACCES']);
+    assert.deepEqual(result(4).slice(0, 4), [false, 1, 'EIO', '/tmp\n']);
+    assert.deepEqual(result(5), [false, undefined, 'EINVAL', '', 'string']);
+    const calls = entriesOf(from, 'tool.call').filter(({ object }) => object === 'tool/fs.read');
+    assert.ok(calls.some(({ status }) => status === 'ok') && calls.some(({ status }) => status === 'failed'));
+  });
 });

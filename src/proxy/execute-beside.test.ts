@@ -1,0 +1,133 @@
+/** What happens beside a command: the person edits, git's index is refreshed, other forks and other commands are at work. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { RunningJail } from '../jail/launch.js';
+import { vaultId, vaultPaths } from '../vault/store/layout.js';
+import { readVaultMeta } from '../vault/store/vault-meta.js';
+import { execute } from './execute.js';
+import { testHost } from './host-fixture.js';
+import type { Envelope } from './report/envelope.js';
+import type { ExecRequest } from './run/exec-request.js';
+import { onFork } from './run/open-fork-target.js';
+import { type PlanRequest, planOf } from './run/shown-plan.js';
+
+const { host, project } = testHost();
+
+function sh(cwd: string, script: string, more: Partial<ExecRequest> = {}): ExecRequest {
+  const own = {
+    cwd,
+    environmentAdditions: [],
+    weakened: [],
+    streams: 'capture',
+    stdin: 'nothing',
+    wait: false,
+  } as const;
+  return { argv: ['sh', '-c', script], ...own, ...more };
+}
+const run = (cwd: string, script: string, more: Partial<ExecRequest> = {}) =>
+  execute(host, sh(cwd, script, more), onFork);
+const changesOf = ({ changes }: Envelope) => changes.map(({ kind, path }) => `${kind} ${path}`);
+
+/** A command that has started, and its report to be. */
+async function started(cwd: string, script: string, more: Partial<ExecRequest> = {}) {
+  let report: Promise<Envelope> | undefined;
+  const jail = await new Promise<RunningJail>((onStarted, reject) => {
+    report = run(cwd, script, { onStarted, ...more });
+    report.catch(reject);
+  });
+  await jail.started;
+  return { report: report ?? assert.fail() };
+}
+
+describe('what the person edits while a command runs', () => {
+  it('enters its fork, is told of as theirs, and is not its change', async () => {
+    const cwd = project({ a: 'one' });
+    const { report } = await started(cwd, 'touch own; while [ ! -e new ]; do sleep 0.02; done; cat a');
+    writeFileSync(join(cwd, 'a'), 'edited');
+    writeFileSync(join(cwd, 'new'), '');
+    const { stdout, entered, changes, warnings } = await report;
+    assert.deepEqual(
+      [stdout?.text, [...entered].sort(), changes.map(({ path }) => path), warnings],
+      ['edited', ['a', 'new'], ['own'], []],
+    );
+  });
+
+  it('enters at the end where one is alone by its wish, or was approved for what it finds', async () => {
+    const cwd = project({ a: 'one' });
+    const { report } = await started(cwd, 'sleep 0.6; cat a', { alone: true });
+    writeFileSync(join(cwd, 'a'), 'edited');
+    assert.equal((await report).stdout?.text, 'one');
+    assert.deepEqual((await run(cwd, 'cat a')).entered, ['a']);
+  });
+});
+
+describe('git in a fork', () => {
+  function repository(): string {
+    const cwd = project({ a: 'one', b: 'two' });
+    const environment = { PATH: '/usr/bin:/bin', HOME: cwd, GIT_CONFIG_NOSYSTEM: '1' };
+    const git = (...words: readonly string[]) => {
+      const { status, stderr } = spawnSync('git', words, { cwd, env: environment, encoding: 'utf8' });
+      assert.equal(status, 0, stderr);
+    };
+    // Older than any index: git looks again at what is as new as that.
+    for (const name of ['a', 'b']) utimesSync(join(cwd, name), 1_000, 1_000);
+    git('init', '-q');
+    git('add', '.');
+    git('-c', 'user.name=x', '-c', 'user.email=x@x', 'commit', '-qm', 'x');
+    return cwd;
+  }
+
+  it('finds an index that is refreshed: to look at the status changes nothing, and is no change of anybody', async () => {
+    const cwd = repository();
+    const first = await run(cwd, 'git status --porcelain && echo clean');
+    assert.deepEqual([first.stdout?.text, changesOf(first), first.pending, first.entered], ['clean\n', [], 0, []]);
+    utimesSync(join(cwd, 'a'), 5, 5);
+    spawnSync('git', ['update-index', '--refresh'], { cwd, env: { PATH: '/usr/bin:/bin', HOME: cwd } });
+    const again = await run(cwd, 'git status --porcelain && echo clean');
+    assert.deepEqual([again.stdout?.text, changesOf(again)], ['clean\n', []]);
+  });
+
+  it('has the index as it is where to refresh it would write anything else, and where it is broken', async () => {
+    const cwd = repository();
+    writeFileSync(join(cwd, '.git/index'), 'broken');
+    const broken = await run(cwd, 'cat .git/index');
+    assert.deepEqual([broken.stdout?.text, broken.exitCode], ['broken', 0]);
+    const filtered = repository();
+    writeFileSync(join(filtered, '.git/config'), '[filter "x"]\n\tclean = "touch written; cat"\n', { flag: 'a' });
+    writeFileSync(join(filtered, '.gitattributes'), '* filter=x\n');
+    utimesSync(join(filtered, 'a'), 5, 5);
+    const seen = await run(filtered, 'ls written 2>/dev/null; true');
+    assert.deepEqual([seen.stdout?.text, seen.pending, changesOf(seen)], ['', 0, []]);
+  });
+});
+
+describe('the plan that a command would have', () => {
+  it('is shown without anything being made, and is the one that runs', async () => {
+    const cwd = project({ x: '' });
+    const other = project();
+    const asked: PlanRequest = {
+      argv: ['make', 'it'],
+      cwd,
+      reads: [],
+      writes: [other],
+      liveWrites: [],
+      siblings: false,
+    };
+    const plan = await planOf(host, asked);
+    const of = <Kind extends (typeof plan)[number]['do']>(kind: Kind) =>
+      plan.filter((each): each is Extract<(typeof plan)[number], { readonly do: Kind }> => each.do === kind);
+    assert.deepEqual([of('command')[0]?.argv, of('command directory')[0]?.path], [['make', 'it'], cwd]);
+    const [first, second] = of('overlay');
+    assert.deepEqual([first?.target, second?.target], [cwd, other].sort());
+    assert.match(first?.lower.join() ?? '', /^layer\/import\//);
+    const paths = vaultPaths(host.store.directory, vaultId(cwd));
+    assert.equal(readVaultMeta(paths.meta), undefined);
+    await run(cwd, 'touch made', { writes: [other] });
+    const later = (await planOf(host, asked)).find((each) => each.do === 'overlay' && each.target === cwd);
+    assert.ok(later?.do === 'overlay' && !later.lower.join().includes('layer/import/') && later.lower.length > 0);
+    await assert.rejects(planOf(host, { ...asked, agent: 'nobody' }));
+  });
+});
