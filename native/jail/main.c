@@ -114,9 +114,11 @@ int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "probe") == 0) return probe(argv[2]);
   bool kept = argc == 2 && strcmp(argv[1], "serve") == 0;
   bool asked_beside = argc == 2 && strcmp(argv[1], "beside") == 0;
-  sys_close_range(FD_FIRST_OTHER, ~0U, 0);
-  sys_close_range(FD_PLAN, FD_FIRST_OTHER - 1, CLOSE_RANGE_CLOEXEC);
+  const bool closed = sys_close_range(FD_FIRST_OTHER, ~0U, 0) == 0 &&
+                      sys_close_range(FD_PLAN, FD_FIRST_OTHER - 1, CLOSE_RANGE_CLOEXEC) == 0;
+  const int error = errno;
   if (fcntl(FD_REPORT, F_GETFD) < 0 || (kept && fcntl(FD_LIFELINE, F_GETFD) < 0)) return EXIT_FAILED;
+  if (!closed) fail_with(error, "closing what was inherited");
 
   struct jail_context *jail = &whole_jail;
   terminal_find_carrier(&jail->terminal);

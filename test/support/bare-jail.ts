@@ -9,14 +9,16 @@ import type { Duplex } from 'node:stream';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { frame, request } from '../../src/jail/frame.js';
+import { identityShift } from '../../src/jail/id-maps.js';
+import type { JailIdentity } from '../../src/jail/jail-view.js';
 import type { Operation, Plan } from '../../src/jail/operation.js';
-import { commandPlan, type JailView, jailPlan, keptPlan, type SharedPath } from '../../src/jail/plan.js';
+import { commandPlan, type JailView, jailPlan, keptPlan, openPlan, type SharedPath } from '../../src/jail/plan.js';
 import { planBytes } from '../../src/jail/plan-bytes.js';
 import { systemView } from '../../src/jail/system-view.js';
 import { temporaryRoot } from './program.js';
 
 const isRoot = process.getuid?.() === 0;
-/** Never root: such plans may lack what keeps a command inside. */
+/** Never root, unless a suite asks for that: such plans may lack what keeps a command inside. */
 const [uid, gid] = isRoot ? [64_733, 64_733] : [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
 
 /** For the process that is to be of the same user as the jail's command. */
@@ -25,7 +27,12 @@ export const bareUser = isRoot ? { uid, gid } : {};
 export interface PlanOptions {
   readonly weakened: JailView['weakened'];
   readonly shared?: readonly SharedPath[];
+  /** What else of the view is another. */
+  readonly more?: Partial<JailView>;
 }
+
+/** How root's jails are made, where a suite is about them: with plans that are whole up to the command's identity. */
+export const shiftedIdentity: JailIdentity = { kind: 'shifted', uid: 0, gid: 0, shift: identityShift };
 
 /** What the jail program says of a command: its exit code, 128 and more for a signal, or why it has none. */
 export type Ending = number | string;
@@ -52,11 +59,19 @@ export interface BareJail {
   plan(argv: readonly string[], options: PlanOptions): Plan;
   /** The same in two parts: a jail that is kept, and a command in it. */
   keptPlans(argv: readonly string[], options: PlanOptions): { readonly jail: Plan; readonly command: Plan };
+  /** The same, for a jail that may be asked for more commands, and one of these. */
+  openPlans(argv: readonly string[], options: PlanOptions): { readonly jail: Plan; readonly command: Plan };
   /** Executes it, started by `wrapper` where there is one, with these streams, where they are not /dev/null. */
   run(plan: readonly Operation[], wrapper?: readonly string[], streams?: Streams): Promise<Ending>;
-  /** The same, asked for these kinds of requests while the command runs; all that it said. */
-  runAsked(plan: readonly Operation[], kinds: readonly number[]): Promise<string>;
-  keep(plan: readonly Operation[]): Promise<BareKeptJail>;
+  /** The same, asked for these kinds of requests while the command runs, from number 1 on; all that it said. */
+  runAsked(plan: readonly Operation[], asked: readonly (number | Asked)[]): Promise<string>;
+  /** Kept by a program that `wrapper` starts, where there is one. */
+  keep(plan: readonly Operation[], wrapper?: readonly string[]): Promise<BareKeptJail>;
+}
+
+export interface Asked {
+  readonly kind: number;
+  readonly payload: Buffer;
 }
 
 /** Descriptors of stdin, stdout and stderr. */
@@ -69,9 +84,15 @@ function endingOf(reports: string): Ending {
   return signal === 0 ? Number(status) >> 8 : 128 + signal;
 }
 
-async function keepJail(program: string, plan: readonly Operation[]): Promise<BareKeptJail> {
+interface Keeping {
+  readonly argv: readonly string[];
+  readonly plan: readonly Operation[];
+  readonly user: typeof bareUser;
+}
+
+async function keepJail({ argv: [program = '', ...words], plan, user }: Keeping): Promise<BareKeptJail> {
   const stdio = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'pipe', 'ignore', 'ipc'] as const;
-  const child = spawn(program, ['serve'], { stdio: [...stdio], env: {}, ...bareUser });
+  const child = spawn(program, [...words, 'serve'], { stdio: [...stdio], env: {}, ...user });
   // What commands print is nobody's.
   child.on('message', (_message, handle) => (handle as Socket | undefined)?.resume());
   const [, , , input, output, lifeline] = child.stdio as unknown as readonly Duplex[];
@@ -106,8 +127,11 @@ async function keepJail(program: string, plan: readonly Operation[]): Promise<Ba
   };
 }
 
-/** To be called at the top of a file: what it makes is gone after the tests. */
-export function bareJail(): BareJail {
+/** To be called at the top of a file: what it makes is gone after the tests. Root's jails are `shifted`. */
+export function bareJail(kind: JailIdentity['kind'] = 'self'): BareJail {
+  const isShifted = kind === 'shifted';
+  const user = isShifted ? {} : bareUser;
+  const [ownerUid, ownerGid] = isShifted ? [identityShift, identityShift] : [uid, gid];
   const base = mkdtempSync(join(temporaryRoot(), 'ctx-bare-'));
   after(() => rmSync(base, { recursive: true, force: true }));
   chmodSync(base, 0o755);
@@ -116,25 +140,26 @@ export function bareJail(): BareJail {
   chmodSync(program, 0o755);
   for (const name of ['.', 'layer', 'upper', 'work', 'home', 'shown']) {
     mkdirSync(join(base, name), { recursive: true });
-    if (isRoot) chownSync(join(base, name), uid, gid);
+    if (isRoot) chownSync(join(base, name), ownerUid, ownerGid);
   }
-  const viewOf = (argv: readonly string[], { weakened, shared: more = [] }: PlanOptions): JailView => {
+  const viewOf = (argv: readonly string[], { weakened, shared: beside = [], more = {} }: PlanOptions): JailView => {
     const { shared, links } = systemView();
     return {
       weakened,
       architecture: process.arch === 'arm64' ? 'arm64' : 'x64',
       processes: 1024,
-      identity: { kind: 'self', uid, gid },
+      identity: isShifted ? shiftedIdentity : { kind: 'self', uid, gid },
       person: { uid, gid, name: 'user', group: 'user', home: '/home/user' },
       hostName: 'ctx',
       base,
       overlays: [{ target: '/workspace', lower: ['layer'], upper: 'upper', work: 'work' }],
-      shared: [...shared, { source: join(base, 'home'), target: '/home/user', access: 'read write' }, ...more],
+      shared: [...shared, { source: join(base, 'home'), target: '/home/user', access: 'read write' }, ...beside],
       links,
       hidden: [],
       directory: '/workspace',
       environment: { PATH: '/usr/bin:/bin' },
       argv,
+      ...more,
     };
   };
   const probed = spawnSync(program, ['probe', base], { encoding: 'utf8' }).stdout;
@@ -146,29 +171,38 @@ export function bareJail(): BareJail {
       const view = viewOf(argv, options);
       return { jail: keptPlan(view), command: commandPlan(view) };
     },
-    keep: (plan) => keepJail(program, plan),
-    async runAsked(plan, kinds) {
+    openPlans(argv, options) {
+      const view = viewOf(argv, options);
+      return { jail: openPlan(view), command: commandPlan(view) };
+    },
+    keep: (plan, wrapper = []) => keepJail({ argv: [...wrapper, program], plan, user }),
+    async runAsked(plan, asked) {
       const stdio = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'pipe'] as const;
-      const child = spawn(program, ['beside'], { stdio: [...stdio], env: {}, ...bareUser });
+      const child = spawn(program, ['beside'], { stdio: [...stdio], env: {}, ...user });
       const [, , , input, output, requests] = child.stdio as unknown as readonly Duplex[];
       let reports = '';
       output?.on('data', (chunk: Buffer) => {
         reports += chunk.toString('latin1').replaceAll('\0', '\n');
       });
       input?.write(frame(0, request.jail, planBytes(plan)));
-      for (const [index, kind] of kinds.entries()) requests?.write(frame(index + 1, kind));
+      for (const [index, one] of asked.entries()) {
+        const { kind, payload } = typeof one === 'number' ? { kind: one, payload: Buffer.alloc(0) } : one;
+        requests?.write(frame(index + 1, kind, payload));
+      }
       await once(child, 'close');
       return reports;
     },
     async run(plan, wrapper = [], streams) {
       const [first = program, ...words] = [...wrapper, program];
       const stdio = [...(streams ?? (['ignore', 'ignore', 'ignore'] as const)), 'pipe', 'pipe', 'ignore'] as const;
-      const child = spawn(first, words, { stdio: [...stdio], env: {}, ...bareUser });
+      const child = spawn(first, words, { stdio: [...stdio], env: {}, ...user });
       const [, , , input, output] = child.stdio as unknown as readonly Duplex[];
       let reports = '';
       output?.on('data', (chunk: Buffer) => {
         reports += chunk.toString('latin1');
       });
+      // One that ends early says why.
+      input?.on('error', () => undefined);
       input?.write(frame(0, request.jail, planBytes(plan)));
       await once(child, 'close');
       assert.notEqual(reports, '');

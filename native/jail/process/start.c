@@ -71,7 +71,7 @@ void start_init(struct jail_context *jail) {
     give_init_up(plan);
     if (write(ready[1], "", 1) != 1) _exit(EXIT_FAILED);
     if (dup2(alive[0], 0) != 0 || dup2(FD_LIFELINE, 1) != 1 || dup2(answers[1], 2) != 2) _exit(EXIT_FAILED);
-    sys_close_range(3, ~0U, 0);
+    if (sys_close_range(3, ~0U, 0) != 0) _exit(EXIT_FAILED);
     be_init(0, 1, 2);
   }
   close(owner);
@@ -128,11 +128,11 @@ static void await_root(struct jail_context *jail) {
 static _Noreturn void become_command(struct jail_context *jail, const struct plan *plan, struct command *command,
                                      int channel) {
   /* A session of its own: the person's terminal is never its controlling one, so nothing can be typed into it. */
-  setsid();
+  if (setsid() < 0) fail("leaving the session");
   restore_signals();
   umask(jail->mask);
   relays_take(command->relays);
-  sys_close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+  if (sys_close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) fail("closing what the command does not get");
   /*
    * While init is mounting there is time for it, but a terminal is opened by the command's user, in the jail's own
    * /dev.
