@@ -187,7 +187,7 @@ describe('a step that the kernel refuses', { skip: cannotCompile }, () => {
   it('is not needed where nothing is at its place', async () => {
     const landlocked = plan({ weakened: ['seccomp'] });
     const more = (path: string): Operation[] =>
-      landlocked.flatMap((operation) =>
+      landlocked.flatMap((operation): Operation[] =>
         operation.do === 'landlock' ? [operation, { do: 'landlock rule', path, rights: 1n }] : [operation],
       );
     if (!noLandlock) assert.deepEqual(await launch([], more('/nothing/here')), { ended: 0, ran: true });

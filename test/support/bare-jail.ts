@@ -64,7 +64,11 @@ export interface BareJail {
   /** Executes it, started by `wrapper` where there is one, with these streams, where they are not /dev/null. */
   run(plan: readonly Operation[], wrapper?: readonly string[], streams?: Streams): Promise<Ending>;
   /** The same, asked for these kinds of requests while the command runs, from number 1 on; all that it said. */
-  runAsked(plan: readonly Operation[], asked: readonly (number | Asked)[]): Promise<string>;
+  runAsked(
+    plan: readonly Operation[],
+    asked: readonly (number | Asked)[],
+    wrapper?: readonly string[],
+  ): Promise<string>;
   /** Kept by a program that `wrapper` starts, where there is one. */
   keep(plan: readonly Operation[], wrapper?: readonly string[]): Promise<BareKeptJail>;
 }
@@ -176,9 +180,10 @@ export function bareJail(kind: JailIdentity['kind'] = 'self'): BareJail {
       return { jail: openPlan(view), command: commandPlan(view) };
     },
     keep: (plan, wrapper = []) => keepJail({ argv: [...wrapper, program], plan, user }),
-    async runAsked(plan, asked) {
+    async runAsked(plan, asked, wrapper = []) {
       const stdio = ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'pipe'] as const;
-      const child = spawn(program, ['beside'], { stdio: [...stdio], env: {}, ...user });
+      const [first = '', ...words] = [...wrapper, program, 'beside'];
+      const child = spawn(first, words, { stdio: [...stdio], env: {}, ...user });
       const [, , , input, output, requests] = child.stdio as unknown as readonly Duplex[];
       let reports = '';
       output?.on('data', (chunk: Buffer) => {
