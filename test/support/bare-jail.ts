@@ -45,6 +45,8 @@ export interface BareKeptJail {
   run(plan: readonly Operation[]): Promise<Ending>;
   /** Asks for the end of the fork's mounts; the answer. */
   release(): Promise<string>;
+  /** Asks anything; the first answer. */
+  ask(kind: number, payload: Buffer): Promise<string>;
   /** Asks for other overlays in their place; the answer. */
   mount(overlays: readonly Operation[]): Promise<string>;
   end(): Promise<void>;
@@ -53,6 +55,8 @@ export interface BareKeptJail {
 export interface BareJail {
   /** A directory of the test's own, of that user. */
   readonly base: string;
+  /** The jail program, where that user reaches it. */
+  readonly program: string;
   /** The version of Landlock here; 0 without it. */
   readonly landlock: number;
   /** An ordinary plan for this command, with these paths shown beside the system. */
@@ -120,6 +124,7 @@ async function keepJail({ argv: [program = '', ...words], plan, user }: Keeping)
   assert.match(made, /started/);
   return {
     pid: child.pid ?? 0,
+    ask: (kind, payload) => ask(kind, payload, () => true),
     mount: (overlays) => ask(request.overlays, planBytes(overlays), () => true),
     run: async (command) =>
       endingOf(await ask(request.command, planBytes(command), (report) => / (exited|failed)/.test(report))),
@@ -169,6 +174,7 @@ export function bareJail(kind: JailIdentity['kind'] = 'self'): BareJail {
   const probed = spawnSync(program, ['probe', base], { encoding: 'utf8' }).stdout;
   return {
     base,
+    program,
     landlock: Number(/^landlock (\d+)$/m.exec(probed)?.[1] ?? 0),
     plan: (argv, options) => jailPlan(viewOf(argv, options)),
     keptPlans(argv, options) {
