@@ -20,6 +20,7 @@ import {
   terminalOf,
 } from './launch-request.js';
 import type { Outcome } from './report.js';
+import { takeOutput } from './taken-output.js';
 
 export type { Launch, RunningJail };
 
@@ -55,7 +56,6 @@ export function launch(request: Launch): RunningJail {
   const done = new Promise<Outcome>((resolve, reject) => {
     child.once('error', (error) => reject(notStarted(request, error)));
     if (child.pid === undefined) return;
-    let open = 0;
     const settle = () => {
       request.beside?.lose();
       try {
@@ -64,28 +64,20 @@ export function launch(request: Launch): RunningJail {
         reject(error);
       }
     };
+    const taking = (['stdout', 'stderr'] as const).map((name) => {
+      const output = child[name];
+      return output === null ? undefined : takeOutput(output, (chunk) => request.onOutput?.(name, chunk));
+    });
+    const taken = Promise.all(taking);
+    let areTaken = taking.every((each) => each === undefined);
     const grouped = isGrouped(request);
     const settleEarly = () => {
-      if (!grouped && open === 0 && reports.areWhole) settle();
+      if (!grouped && areTaken && reports.areWhole) settle();
     };
-    for (const [name, output] of [
-      ['stdout', child.stdout],
-      ['stderr', child.stderr],
-    ] as const) {
-      if (output === null) continue;
-      open += 1;
-      output.on('data', (chunk: Buffer) => {
-        const taken = request.onOutput?.(name, chunk);
-        if (taken === undefined) return;
-        output.pause();
-        const goOn = () => output.resume();
-        void taken.then(goOn, goOn);
-      });
-      output.once('end', () => {
-        open -= 1;
-        settleEarly();
-      });
-    }
+    void taken.then(() => {
+      areTaken = true;
+      settleEarly();
+    });
     (child.stdio[reportDescriptor] as Readable).on('data', (chunk: Buffer) => {
       reports.take(chunk);
       settleEarly();
@@ -100,7 +92,7 @@ export function launch(request: Launch): RunningJail {
       lifeline.destroy();
       throw error;
     }
-    child.once('close', settle);
+    child.once('close', () => void taken.then(settle));
   });
   return {
     signal: (signal) => void child.kill(signal),
