@@ -1,10 +1,21 @@
 import assert from 'node:assert/strict';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmdirSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import { library } from '../audit/record-fixture.js';
 import { loadFileLock } from '../base/file-lock.js';
-import { groupPlaces, groupSettings, makeGroup } from './cgroup.js';
+import { type Controller, groupPlaces, groupSettings, makeGroup, viewOf } from './cgroup.js';
 
 describe('control groups', () => {
   it('write a limit the way each version has it', () => {
@@ -101,5 +112,144 @@ describe('control groups', () => {
     closeSync(descriptor);
     rmdirSync(living);
     assert.deepEqual(left, [false, true, true]);
+  });
+});
+
+describe('the settings of a limit', () => {
+  const names = (version: 1 | 2, limits: Parameters<typeof groupSettings>[1]) =>
+    groupSettings(version, limits).map(({ controller, file, value, optional = false }) => [
+      controller,
+      file,
+      value,
+      optional,
+    ]);
+
+  it('are those of each limit alone; swap alone may be missing', () => {
+    assert.deepEqual(names(2, { memory: 5 }), [
+      ['memory', 'memory.max', '5', false],
+      ['memory', 'memory.swap.max', '0', true],
+    ]);
+    assert.deepEqual(names(1, { memory: 5 }), [
+      ['memory', 'memory.limit_in_bytes', '5', false],
+      ['memory', 'memory.memsw.limit_in_bytes', '5', true],
+    ]);
+    for (const version of [1, 2] as const)
+      assert.deepEqual(names(version, { pids: 6 }), [['pids', 'pids.max', '6', false]]);
+    assert.deepEqual(names(2, { cpu: 2 }), [['cpu', 'cpu.max', '200000 100000', false]]);
+    assert.deepEqual(names(1, { cpu: 2 }), [['cpu', 'cpu.cfs_quota_us', '200000', false]]);
+  });
+
+  it('are no smaller than the kernel takes', () => {
+    for (const [cpu, value] of [
+      [0.001, '1000'],
+      [0.00999, '1000'],
+      [0.01, '1000'],
+      [0.0101, '1010'],
+      [0.333333, '33333'],
+    ] as const)
+      assert.deepEqual(names(1, { cpu }), [['cpu', 'cpu.cfs_quota_us', value, false]], String(cpu));
+  });
+});
+
+describe('the places of control groups', () => {
+  const unified = (root: string, point: string) => `30 24 0:26 ${root} ${point} rw shared:4 - cgroup2 cgroup2 rw`;
+  const of = (mountinfo: string, membership: string) => groupPlaces(mountinfo, membership)?.places.get('pids');
+
+  it('of version 2 are beside this process’s own, or at the top, seen through the mount', () => {
+    for (const [root, point, own, place] of [
+      ['/', '/sys/fs/cgroup', '0::/', '/sys/fs/cgroup'],
+      ['/', '/sys/fs/cgroup', '0::/a', '/sys/fs/cgroup'],
+      ['/', '/sys/fs/cgroup', '0::/a/b:c', '/sys/fs/cgroup/a'],
+      ['/a', '/cg', '0::/a/b/c', '/cg/b'],
+      ['/other', '/cg', '0::/a/b', '/cg/a'],
+      ['/', '/cg', '', '/cg'],
+    ] as const)
+      assert.equal(of(unified(root, point), own), place, `${root} ${own}`);
+    const [first, second] = [unified('/', '/first'), unified('/', '/second')];
+    assert.equal(of(`${first}\n${second}`, '0::/'), '/first', 'the first of two');
+  });
+
+  it('of version 1 are by controller, though one of version 2 is mounted, too', () => {
+    const one = (point: string, options: string) => `31 24 0:27 / ${point} rw - cgroup cgroup rw,${options}`;
+    const found = groupPlaces(
+      [unified('/', '/unified'), one('/p', 'pids'), one('/c', 'cpu,cpuacct'), one('/s', 'cpuset')].join('\n'),
+      '3:pids:/own/p\n4:cpu,cpuacct:/own/c\nodd line\n0::/u',
+    );
+    assert.deepEqual(
+      [found?.version, [...(found?.places ?? [])]],
+      [
+        1,
+        [
+          ['pids', '/p/own/p'],
+          ['cpu', '/c/own/c'],
+        ],
+      ],
+    );
+    assert.equal(of(one('/p', 'pids'), ''), '/p');
+  });
+});
+
+describe('what is seen of a control group', () => {
+  const base = mkdtempSync(join(tmpdir(), 'ctx-group-'));
+  after(() => rmSync(base, { recursive: true }));
+  const write = (files: Readonly<Record<string, string>>) => {
+    rmSync(base, { recursive: true });
+    mkdirSync(base);
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(base, name), text);
+  };
+  const all = new Map((['memory', 'pids', 'cpu'] as const).map((each): [Controller, string] => [each, base]));
+  const newer = {
+    'memory.current': '5000\n',
+    'memory.stat': 'anon 7\ninactive_file 300\nactive_file 40\nfile_dirty 9\n',
+    'memory.events': 'low 0\noom 9\noom_kill 2\n',
+    'pids.current': '8\n',
+    'pids.events': 'max 3\n',
+    'cpu.stat': 'nr_periods 99\nnr_throttled 4\n',
+  };
+  const older = {
+    'memory.usage_in_bytes': '6000\n',
+    'memory.stat': 'inactive_file 1\nactive_file 1\ntotal_inactive_file 500\ntotal_active_file 60\n',
+    'memory.oom_control': 'oom_kill_disable 0\nunder_oom 0\noom_kill 1\n',
+    'pids.current': '9\n',
+    'pids.events': 'max 0\n',
+    'cpu.stat': 'nr_periods 99\nnr_throttled 0\n',
+  };
+
+  it('is what is used without what files are cached in, and what was held, in both versions', () => {
+    write(newer);
+    assert.deepEqual(viewOf(all).usage(), { memory: { used: 4660, held: true }, pids: { used: 8, held: true } });
+    const kinds = (words: readonly string[]) => words.map((each) => each.replace(/ limit reached:.*?(\d+).*/, ' $1'));
+    assert.deepEqual(kinds(viewOf(all).events()), ['memory 2', 'process 3', 'processor 4']);
+    write(older);
+    assert.deepEqual(viewOf(all).usage(), { memory: { used: 5440, held: true }, pids: { used: 9, held: false } });
+    assert.deepEqual(kinds(viewOf(all).events()), ['memory 1']);
+    write({ ...newer, 'memory.current': '100' });
+    assert.equal(viewOf(all).usage().memory.used, 0);
+    write({});
+    assert.deepEqual(viewOf(all).usage(), { memory: { used: 0, held: false }, pids: { used: 0, held: false } });
+    assert.deepEqual(viewOf(new Map()).events(), []);
+  });
+
+  it('is of the controllers that it has', () => {
+    write(newer);
+    const only = (one: Controller) => viewOf(new Map([[one, base]]));
+    assert.deepEqual(only('pids').usage(), { memory: { used: 0, held: false }, pids: { used: 8, held: true } });
+    assert.deepEqual(only('memory').usage(), { memory: { used: 4660, held: true }, pids: { used: 0, held: false } });
+    assert.deepEqual(
+      (['memory', 'pids', 'cpu'] as const).map((one) => only(one).events().length),
+      [1, 1, 1],
+    );
+  });
+
+  it('is from one time on for a command that comes later', () => {
+    write(newer);
+    const later = viewOf(all).since();
+    assert.deepEqual([later.events(), later.usage().memory.held, later.usage().pids.held], [[], false, false]);
+    write({ ...newer, 'memory.events': 'oom_kill 3\n', 'pids.events': 'max 4\n', 'cpu.stat': 'nr_throttled 6\n' });
+    assert.deepEqual(
+      later.events().map((words) => /(\d+)/.exec(words)?.[1]),
+      ['1', '1', '2'],
+    );
+    assert.deepEqual([later.usage().memory.held, later.usage().pids.held], [true, true]);
   });
 });

@@ -212,10 +212,15 @@ function eventsOf({ killed, forks, throttled }: GroupCounters): string[] {
   ];
 }
 
-function viewOf(directories: Directories, before: GroupCounters): GroupView {
+/** Of the group in these directories: all of it, and from one time on. */
+export function viewOf(
+  directories: Directories,
+  before: GroupCounters = nothingHeld,
+): Pick<ControlGroup, 'usage' | 'events' | 'since'> {
   return {
     usage: () => usageOf(directories, before),
     events: () => eventsOf(countersOf(directories, before)),
+    since: () => viewOf(directories, countersOf(directories, nothingHeld)),
   };
 }
 
@@ -344,8 +349,7 @@ export function makeGroup(limits: GroupLimits, library: string): ControlGroup | 
     remove();
     throw error instanceof ErrnoError ? error : unavailable('a control group cannot be made', error);
   }
-  const since = () => viewOf(directories, countersOf(directories, nothingHeld));
-  return { ...viewOf(directories, nothingHeld), directories: unique, since, remove };
+  return { ...viewOf(directories), directories: unique, remove };
 }
 
 /** Which limits this user's commands can be held to, found by making a group for each. */
