@@ -219,7 +219,9 @@ static int decide(struct place *from, struct place *to, unsigned flags, struct c
 
 int copy_for_rename(struct name from, struct name to, unsigned flags, struct copied_for_rename *cost) {
   struct place source, target;
-  if (flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE) || !find_place_of(from, &source)) return 0;
+  /* The kernel refuses any other flag, and both together. */
+  if (flags != 0 && flags != RENAME_NOREPLACE && flags != RENAME_EXCHANGE) return 0;
+  if (!find_place_of(from, &source)) return 0;
   int answer = 0;
   if (find_place_of(to, &target)) {
     answer = decide(&source, &target, flags, cost);
