@@ -3,11 +3,14 @@
  * failed and is passed over would be a wall that is missing.
  */
 import assert from 'node:assert/strict';
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { request } from '../../src/jail/frame.js';
 import type { Operation } from '../../src/jail/operation.js';
+import { planBytes } from '../../src/jail/plan-bytes.js';
+import { AskedJail } from '../support/asked-jail.js';
 import { cannotCompile } from '../support/attack-program.js';
 import { type BareJail, bareJail, type PlanOptions } from '../support/bare-jail.js';
 import { type Argument, callRefuser, type RefusedCall } from '../support/refuse-call.js';
@@ -230,6 +233,61 @@ describe('a step of root’s jails that the kernel refuses', {
   it('is none where a filesystem has no owners', async () => {
     for (const error of [EPERM, EINVAL]) {
       assert.deepEqual(await launch([{ call: 'fchownat', error }]), { ended: 0, ran: true }, String(error));
+    }
+  });
+});
+
+describe('a step of a kept jail that the kernel refuses', { skip: cannotCompile }, () => {
+  const jail = bareJail();
+  const refusing = callRefuser(jail.base);
+  const options: PlanOptions = { weakened: ['landlock', 'seccomp'] };
+  const { jail: plan, command } = jail.keptPlans(['true'], options);
+  const start = (...refused: readonly RefusedCall[]) =>
+    new AskedJail(jail, plan, { mode: 'serve', wrapper: refusing(...refused) });
+  const newMounts = 0x20000;
+
+  it('ends it before it takes a command, and is named', async () => {
+    const steps: readonly Step[] = [
+      ['socketpair', EPERM, 'start'],
+      ['mount_setattr', EPERM, 'hostname', asked.allMounts],
+      ['unshare', EPERM, 'hostname', [0, newMounts]],
+      ['mount', EPERM, 'hostname'],
+      ['mkdirat', EPERM, 'hostname'],
+      ['open_tree', EPERM, 'hostname', [2, 0x81001]],
+      ['move_mount', EPERM, 'hostname'],
+      ['pivot_root', EPERM, 'hostname'],
+      ['umount2', EPERM, 'hostname'],
+      ['fchdir', EACCES, 'hostname'],
+      ['setns', EPERM, 'hostname', [1, newMounts]],
+      ['chroot', EPERM, 'hostname'],
+    ];
+    for (const step of steps) {
+      const kept = start(refusedCall(step));
+      const said = await kept.reported(/^0 (started|failed)/);
+      await kept.closed;
+      failed({ ended: said, ran: kept.said.some((report) => / started/.test(report)) }, step);
+    }
+  });
+
+  it('leaves nothing of its fork mounted, and it goes on', async () => {
+    const kept = start({ call: 'open_tree', error: EPERM, arguments: [[2, 0x80001]] });
+    try {
+      await kept.reported(/^0 started$/);
+      const overlays = planBytes(plan.filter((operation) => operation.do === 'overlay'));
+      kept.ask(1, request.release);
+      assert.equal(await kept.reported(/^1 /), '1 released');
+      for (const id of [2, 4]) {
+        kept.ask(id, request.overlays, overlays);
+        assert.match(
+          await kept.reported(new RegExp(`^${id} `)),
+          new RegExp(`^${id} failed \\d+ request ${EPERM} /workspace$`),
+        );
+        assert.equal(readFileSync(`/proc/${kept.pid}/mountinfo`, 'utf8').includes(' - overlay ctx-'), false);
+        kept.ask(id + 1, request.command, planBytes(command));
+        assert.match(await kept.reported(new RegExp(`^${id + 1} `)), / the fork is not mounted$/);
+      }
+    } finally {
+      await kept.end();
     }
   });
 });
