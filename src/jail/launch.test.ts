@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { until } from '../../test/support/process.js';
+import { carryTerminal } from '../base/carried-terminal.js';
 import { ErrnoError, hasCode } from '../base/errno.js';
 import { Starter } from '../base/starter.js';
 import { frame, request as kinds } from './frame.js';
 import { launch } from './launch.js';
 import { canLaunchAtOnce, launchAtOnce } from './launch-at-once.js';
-import type { Launch, RunningJail } from './launch-request.js';
+import { type Launch, type RunningJail, terminalOf } from './launch-request.js';
 import type { Plan } from './operation.js';
 import { planBytes } from './plan-bytes.js';
 import type { Report } from './report.js';
@@ -277,5 +278,42 @@ describe('the way to start a jail', () => {
     assert.equal(canLaunchAtOnce({ ...request, streams: 'inherit' }), true);
     assert.equal(canLaunchAtOnce({ ...request, streams: 'capture' }), false);
     assert.equal(canLaunchAtOnce({ ...request, streams: 'inherit', onServer }), false);
+  });
+});
+
+describe('what carries the person’s terminal', () => {
+  it('is given to a jail that has this process’s own streams, and closed here', async () => {
+    const base = { program, plan } as const;
+    const given: number[] = [];
+    const streams = [
+      { streams: 'inherit' },
+      { streams: 'inherit', input: 'inherit' },
+      { streams: 'inherit', input: 'nothing' },
+      { streams: 'inherit', input: 0 },
+      { streams: 'capture' },
+      { streams: 'capture', input: 'inherit' },
+    ] as const;
+    assert.deepEqual(
+      streams.map((each) => terminalOf({ ...base, ...each })),
+      streams.map(() => undefined),
+    );
+    carryTerminal({
+      terminal() {
+        given.push(file('terminal'));
+        return given.at(-1) ?? -1;
+      },
+      typed: () => -1,
+    });
+    assert.deepEqual(
+      streams.map((each) => terminalOf({ ...base, ...each }) !== undefined),
+      [true, true, false, false, false, false],
+    );
+    for (const descriptor of given.splice(0)) closeSync(descriptor);
+    for (const { start } of Object.values(ways)) {
+      acts(whole);
+      await start({ ...base, streams: 'inherit' }).done;
+      assert.equal(descriptors().get(8), at('terminal'));
+      assert.deepEqual(given.splice(0).map(isOpen), [false]);
+    }
   });
 });
