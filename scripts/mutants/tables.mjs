@@ -5,6 +5,7 @@ import { chosenEighth } from './chosen-eighth.mjs';
 import { chosenEleventh } from './chosen-eleventh.mjs';
 import { chosenFifth } from './chosen-fifth.mjs';
 import { chosenFourth } from './chosen-fourth.mjs';
+import { chosenJail } from './chosen-jail.mjs';
 import { chosenLater } from './chosen-later.mjs';
 import { chosenNinth } from './chosen-ninth.mjs';
 import { chosenSeventh } from './chosen-seventh.mjs';
@@ -25,5 +26,6 @@ export const tables = [
   ...chosenNinth,
   ...chosenTenth,
   ...chosenEleventh,
+  ...chosenJail,
   ...chosenVault,
 ];
