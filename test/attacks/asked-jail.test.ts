@@ -3,9 +3,9 @@
  * as it has to be, and each way in which it can be wrong.
  */
 import assert from 'node:assert/strict';
-import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { frame, request } from '../../src/jail/frame.js';
 import type { JailView } from '../../src/jail/jail-view.js';
@@ -422,6 +422,75 @@ describe('the command that a jail is made for', () => {
       );
     }
     closeSync(full);
+  });
+});
+
+describe('the program of a command', () => {
+  const make = (path: string, text: string, mode: number) => {
+    mkdirSync(dirname(join(home, path)), { recursive: true });
+    writeFileSync(join(home, path), text);
+    chmodSync(join(home, path), mode);
+  };
+  const script = (code: number) => `#!/bin/sh\nexit ${code}\n`;
+
+  it('is searched in the directories of its PATH, in their order, and nowhere else', async () => {
+    make('one/tool', script(1), 0o755);
+    make('two/tool', script(2), 0o755);
+    make('two/other', script(3), 0o755);
+    make('closed/tool', script(4), 0o644);
+    make('closed/only', script(4), 0o644);
+    make('file', '', 0o644);
+    make('plain/tool', 'exit $((5 + $#))\n', 0o755);
+    make('tool', script(9), 0o755);
+    mkdirSync(join(home, 'directory', 'tool'), { recursive: true });
+    const [ENOENT, EACCES] = [/ command 2 (tool|only|missing)$/, / command 13 (tool|only)$/];
+    const at = (...names: readonly string[]) => names.map((name) => `/home/user/${name}`).join(':');
+    const cases: readonly (readonly [path: string | undefined, argv: readonly string[], expected: number | RegExp])[] =
+      [
+        [at('one'), ['tool'], 1],
+        [at('one', 'two'), ['tool'], 1],
+        [at('two', 'one'), ['tool'], 2],
+        [at('one', 'two'), ['other'], 3],
+        [`${at('missing')}:${at('two')}:`, ['tool'], 2],
+        [at('file', 'one'), ['tool'], 1],
+        [at('closed', 'one'), ['tool'], 1],
+        [at('closed', 'missing'), ['only'], EACCES],
+        [at('missing', 'closed', 'file'), ['only'], EACCES],
+        [at('directory'), ['tool'], EACCES],
+        [at('one', 'two'), ['missing'], ENOENT],
+        ['', ['tool'], ENOENT],
+        [':', ['tool'], ENOENT],
+        [undefined, ['tool'], ENOENT],
+        [`/${'x'.repeat(5000)}:${at('one')}`, ['tool'], 1],
+        [at('one'), ['/home/user/two/tool'], 2],
+        [at('one'), ['./tool'], 9],
+        [at('one'), ['two/tool'], 2],
+        [at('plain'), ['tool'], 5],
+        [at('plain'), ['tool', 'a', 'b c'], 7],
+      ];
+    for (const [path, argv, expected] of cases) {
+      const environment = { XPATH: at('two'), PAT: at('two'), ...(path === undefined ? {} : { PATH: path }) };
+      const plan = jail.plan(argv, { ...open, more: { environment, directory: '/home/user' } });
+      const asked = new AskedJail(jail, plan);
+      await asked.closed;
+      const said = asked.said.at(-1) ?? '';
+      const what = `${path} ${argv.join(' ')}`;
+      if (typeof expected === 'number') assert.equal(ending(said), expected, what);
+      else assert.match(said, expected, what);
+    }
+  });
+
+  it('has its words and its variables as they were given', async () => {
+    const odd = ['', ' ', 'a=b', '-x', "'", '\n', 'ä'];
+    const look = 'cat /proc/$$/cmdline > /home/user/words; cat /proc/$$/environ > /home/user/variables; exit 0';
+    const environment = { PATH: '/usr/bin:/bin', EMPTY: '', ODD: 'a=b c', LINES: 'x\ny' };
+    const plan = jail.plan(['sh', '-c', look, ...odd], { ...open, more: { environment } });
+    await new AskedJail(jail, plan).closed;
+    assert.deepEqual(readFileSync(join(home, 'words'), 'utf8').split('\0'), ['sh', '-c', look, ...odd, '']);
+    assert.deepEqual(readFileSync(join(home, 'variables'), 'utf8').split('\0'), [
+      ...Object.entries(environment).map((each) => each.join('=')),
+      '',
+    ]);
   });
 });
 
