@@ -3,7 +3,18 @@
  * as it has to be, and each way in which it can be wrong.
  */
 import assert from 'node:assert/strict';
-import { chmodSync, closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -11,7 +22,7 @@ import { frame, request } from '../../src/jail/frame.js';
 import type { JailView } from '../../src/jail/jail-view.js';
 import { planBytes } from '../../src/jail/plan-bytes.js';
 import { AskedJail, type AskedOptions } from '../support/asked-jail.js';
-import { bareJail, type PlanOptions } from '../support/bare-jail.js';
+import { bareJail, bareUser, type PlanOptions } from '../support/bare-jail.js';
 import { until } from '../support/process.js';
 
 const jail = bareJail();
@@ -491,6 +502,64 @@ describe('the program of a command', () => {
       ...Object.entries(environment).map((each) => each.join('=')),
       '',
     ]);
+  });
+});
+
+describe('limits of a command', () => {
+  const hard = (name: string) =>
+    new RegExp(`^Max ${name} +(\\S+) +(\\S+)`, 'm').exec(readFileSync(join(home, 'limits'), 'utf8'))?.slice(1, 3);
+
+  it('are those of its plan, and never more than the caller has', async () => {
+    for (const [wrapper, files, size] of [
+      ['', ['16384', '16384'], ['1000000', '1000000']],
+      ['ulimit -n 100;', ['100', '100'], ['1000000', '1000000']],
+      ['ulimit -Sn 100;', ['16384', '16384'], ['1000000', '1000000']],
+      ['ulimit -n 512; ulimit -f 100;', ['512', '512'], ['51200', '51200']],
+    ] as const) {
+      const unlimited = 'ulimit -n 20000 2> /dev/null || ulimit -n 16384;';
+      const shellOf = ['sh', '-c', `${wrapper.startsWith('ulimit -Sn') ? unlimited : ''} ${wrapper} exec "$0" "$@"`];
+      const asked = once('cat /proc/self/limits > /home/user/limits', { wrapper: shellOf }, { fileBytes: 1_000_000 });
+      await asked.closed;
+      assert.deepEqual([hard('open files'), hard('file size')], [files, size], wrapper);
+    }
+  });
+});
+
+describe('the directory of a view’s sockets', () => {
+  const parent = join(jail.base, 'views');
+  const [own, other] = [join(parent, 'own'), join(parent, 'other')];
+  const make = () => {
+    rmSync(parent, { recursive: true, force: true });
+    for (const path of [own, other]) {
+      mkdirSync(path, { recursive: true });
+      for (const name of ['a', 'b']) writeFileSync(join(path, name), '');
+    }
+    if (bareUser.uid !== undefined)
+      for (const path of [parent, own, other]) chownSync(path, bareUser.uid, bareUser.gid);
+    return openSync(own, 'r');
+  };
+  const left = () => [existsSync(own), readdirSync(other)];
+
+  it('is taken away where the process has ended that served there, and is left to that where it lives', async () => {
+    for (const [script, ends, isLeft] of [
+      ['exit 0', false, true],
+      ['sleep 600', true, false],
+    ] as const) {
+      const directory = make();
+      const asked = once(script, { more: [directory] });
+      await asked.reported(/^0 started$/);
+      if (ends) await asked.end();
+      await asked.closed;
+      closeSync(directory);
+      assert.deepEqual(left(), [isLeft, ['a', 'b']], script);
+      if (isLeft) assert.deepEqual(readdirSync(own), ['a', 'b']);
+    }
+    const directory = make();
+    const kept = new AskedJail(jail, jail.keptPlans([], open).jail, { mode: 'serve', more: [directory] });
+    await kept.reported(/^0 started$/);
+    await kept.end();
+    closeSync(directory);
+    assert.deepEqual(left(), [false, ['a', 'b']]);
   });
 });
 

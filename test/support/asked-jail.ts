@@ -14,6 +14,8 @@ export interface AskedOptions {
   readonly mode?: 'serve' | 'beside';
   readonly wrapper?: readonly string[];
   readonly streams?: Streams;
+  /** Descriptors after all others: ends of channels, then the directory of its sockets. */
+  readonly more?: readonly number[];
 }
 
 /** Which descriptor takes what is asked, and which one ends everything. */
@@ -30,13 +32,17 @@ export class AskedJail {
   /** The program's own exit code or signal. */
   readonly closed: Promise<readonly [number | null, NodeJS.Signals | null]>;
 
-  constructor(jail: BareJail, plan: readonly Operation[], { mode, wrapper = [], streams }: AskedOptions = {}) {
+  constructor(
+    jail: BareJail,
+    plan: readonly Operation[],
+    { mode, wrapper = [], streams, more = [] }: AskedOptions = {},
+  ) {
     const [first = '', ...words] = [...wrapper, jail.program, ...(mode === undefined ? [] : [mode])];
     const own = streams ?? (['ignore', 'ignore', 'ignore'] as const);
     const handover = mode === 'serve' ? ('ipc' as const) : 'ignore';
     const requests = mode === undefined ? 'ignore' : ('pipe' as const);
     this.#child = spawn(first, words, {
-      stdio: [...own, 'pipe', 'pipe', requests, 'ignore', handover],
+      stdio: [...own, 'pipe', 'pipe', requests, 'ignore', handover, 'ignore', ...more],
       env: {},
       ...bareUser,
     });
