@@ -69,7 +69,7 @@ export function launch(request: Launch): RunningJail {
       return output === null ? undefined : takeOutput(output, (chunk) => request.onOutput?.(name, chunk));
     });
     const taken = Promise.all(taking);
-    let areTaken = taking.every((each) => each === undefined);
+    let areTaken = request.streams === 'inherit';
     const grouped = isGrouped(request);
     const settleEarly = () => {
       if (!grouped && areTaken && reports.areWhole) settle();

@@ -167,10 +167,26 @@ describe('the directories of an overlay', () => {
 
   it('are not where an agent made a link of them', async () => {
     makeOwn('elsewhere');
-    rmSync(at('work'), { recursive: true });
-    const link = ['-c', 'import os, sys; os.symlink(*sys.argv[1:])', at('elsewhere'), at('work')];
-    assert.equal(spawnSync('/usr/bin/python3', link, bareUser).status, 0);
-    assert.match(String(await once(planWith(overlay()), ':')), / failed \d+ overlay 20 work/);
+    makeOwn('cache');
+    makeOwn('cache-upper');
+    const ofCache: Operation = {
+      do: 'cache',
+      target: '/home/user/cache',
+      source: at('cache'),
+      upper: 'cache-upper',
+      work: 'cache-work',
+      attributes: contained,
+    };
+    for (const [work, mounts] of [
+      ['work', [overlay()]],
+      ['cache-work', [ofCache]],
+    ] as const) {
+      rmSync(at(work), { recursive: true, force: true });
+      const link = ['-c', 'import os, sys; os.symlink(*sys.argv[1:])', at('elsewhere'), at(work)];
+      assert.equal(spawnSync('/usr/bin/python3', link, bareUser).status, 0);
+      assert.match(String(await once(planWith(...mounts), ':')), new RegExp(` failed \\d+ \\S+ 20 ${work}`));
+      rmSync(at(work));
+    }
   });
 });
 
