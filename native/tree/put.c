@@ -256,6 +256,11 @@ static bool set_existing_mode(const struct place *place, int fd, const struct st
   return set;
 }
 
+/* Gone since it was made, or another entry: only the person can have done that. */
+static bool is_lost(const struct place *place) {
+  return place->expected != NULL && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
+}
+
 enum replaced put_directory(const struct place *place, const struct found *found) {
   struct stat status;
   int source = open_directory(found->directory, place->name);
@@ -269,8 +274,8 @@ enum replaced put_directory(const struct place *place, const struct found *found
     made = make_directory(place, mode) == 0;
     if (!made && (place->expected == NULL || errno != EEXIST)) fail(errno, "create", place->path);
     fd = open_directory(place->parent, place->name);
-    if (fd < 0 && place->expected != NULL && (errno == ENOTDIR || errno == ELOOP)) return close(source), CLASHED;
   }
+  if (fd < 0 && is_lost(place)) return close(source), CLASHED;
   if (fd < 0) fail(errno, "create", place->path);
   if (fstat(fd, &status) != 0) fail(errno, "stat", place->path);
   if (made && place->lends && !is_fresh_directory(place, fd, &status)) {

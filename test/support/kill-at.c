@@ -2,6 +2,9 @@
  * kill-at N DIRECTORY PROGRAM ARGS...: kill -9 of the program and of all it started, at the N-th call that changes
  * something below the directory, before the call happens. Exit code 99: there were not so many, and their number is
  * printed. Traces; so it works for static programs.
+ *
+ * kill-at N:COMMAND DIRECTORY PROGRAM ARGS...: the shell runs the command there instead, and the program goes on. Calls
+ * that only look at something count, too. The exit code is the program's own, or 99.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +41,11 @@ static const struct {
 #endif
 };
 
+static const struct {
+  long number;
+  int descriptor;
+} looks[] = {{SYS_openat, 0}, {SYS_newfstatat, 0}, {SYS_fcntl, 0}};
+
 static int is_below(const char *path, size_t length, const char *directory) {
   size_t wanted = strlen(directory);
   return length >= wanted && memcmp(path, directory, wanted) == 0 && (length == wanted || path[wanted] == '/');
@@ -72,10 +80,28 @@ static int counts(pid_t process, const struct ptrace_syscall_info *call, const c
   return 0;
 }
 
+static int is_look(pid_t process, const struct ptrace_syscall_info *call, const char *directory) {
+  for (size_t i = 0; i < sizeof looks / sizeof *looks; i++)
+    if ((long)call->entry.nr == looks[i].number)
+      return is_descriptor_below(process, (int)call->entry.args[looks[i].descriptor], directory);
+  return 0;
+}
+
+static void run(const char *command) {
+  pid_t shell = fork();
+  if (shell == 0) {
+    execl("/bin/sh", "sh", "-c", command, NULL);
+    _exit(127);
+  }
+  waitpid(shell, NULL, 0);
+}
+
 int main(int count, char **words) {
   static char known[MOST_PROCESSES];
   if (count < 4) return 2;
   long wanted = atol(words[1]), met = 0;
+  const char *command = strchr(words[1], ':');
+  int code = 1;
   pid_t first = fork();
   if (first == 0) {
     ptrace(PTRACE_TRACEME, 0, 0, 0);
@@ -92,6 +118,7 @@ int main(int count, char **words) {
   ptrace(PTRACE_SYSCALL, first, 0, 0);
   for (pid_t process; (process = waitpid(-1, &status, __WALL)) > 0;) {
     if (WIFEXITED(status) || WIFSIGNALED(status)) {
+      if (process == first) code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
       known[process] = 0;
       continue;
     }
@@ -100,8 +127,12 @@ int main(int count, char **words) {
       struct ptrace_syscall_info call;
       memset(&call, 0, sizeof call);
       ptrace(PTRACE_GET_SYSCALL_INFO, process, sizeof call, &call);
-      bool counted = call.op == PTRACE_SYSCALL_INFO_ENTRY && counts(process, &call, words[2]);
-      if (counted && ++met == wanted) return 0; /* and the kernel kills all of them */
+      bool counted = call.op == PTRACE_SYSCALL_INFO_ENTRY &&
+                     (counts(process, &call, words[2]) || (command && is_look(process, &call, words[2])));
+      if (counted && ++met == wanted) {
+        if (!command) return 0; /* and the kernel kills all of them */
+        run(command + 1);
+      }
       signal_number = 0;
     } else if (signal_number == SIGTRAP || (signal_number == SIGSTOP && !known[process])) {
       signal_number = 0; /* of the tracing, or a process that begins */
@@ -109,6 +140,7 @@ int main(int count, char **words) {
     known[process] = 1;
     ptrace(PTRACE_SYSCALL, process, 0, signal_number);
   }
+  if (command && met >= wanted) return code;
   printf("%ld\n", met);
   return 99;
 }
