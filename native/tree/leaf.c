@@ -28,17 +28,23 @@ static bool is_hard(int error) {
   return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
+/* Of what could not be opened. What cannot be looked at is told: it may well be there. */
+static enum outcome unopened_leaf(int directory, const char *name, struct leaf *leaf, int error) {
+  bool special = error == ENXIO || error == ELOOP;
+  if (error == ENOENT) return LEAF_VANISHED;
+  if (is_hard(error)) return failed(leaf, error, "open");
+  if (fstatat(directory, name, &leaf->status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT) return LEAF_VANISHED;
+    return left_out(leaf, special ? errno : error, "it cannot be read");
+  }
+  return special ? LEAF_COPIED : left_out(leaf, error, "it cannot be read");
+}
+
 enum outcome open_leaf(int directory, const char *name, struct leaf *leaf) {
   *leaf = (struct leaf){.fd = -1};
   leaf->fd = open_regular(directory, name, &leaf->status);
-  if (leaf->fd < 0 && errno == ENOENT) return LEAF_VANISHED;
-  if (leaf->fd < 0 && is_hard(errno)) return failed(leaf, errno, "open");
-  if (leaf->fd < 0 && errno != ENXIO && errno != ELOOP) {
-    int error = errno;
-    if (fstatat(directory, name, &leaf->status, AT_SYMLINK_NOFOLLOW) != 0) return LEAF_VANISHED;
-    return left_out(leaf, error, "it cannot be read");
-  }
-  if (leaf->fd < 0 && fstatat(directory, name, &leaf->status, AT_SYMLINK_NOFOLLOW) != 0) return LEAF_VANISHED;
+  enum outcome outcome = leaf->fd < 0 ? unopened_leaf(directory, name, leaf, errno) : LEAF_COPIED;
+  if (outcome != LEAF_COPIED) return outcome;
   switch (leaf->status.st_mode & S_IFMT) {
   case S_IFDIR:
     return LEAF_DIRECTORY;

@@ -49,6 +49,9 @@ static void copy_entry(const char *name, const struct found *found, int target) 
   enum outcome outcome = open_leaf(found->directory, name, &leaf);
   if (outcome == LEAF_COPIED) outcome = copy_leaf(found->directory, name, &leaf, target, options, &bytes);
   if (outcome == LEAF_FAILED) fail(leaf.error, leaf.why, path.data);
+  /* Of frozen layers nothing is left out: they may go when they are merged. */
+  bool lost = outcome == LEAF_VANISHED || (outcome == LEAF_LEFT_OUT && leaf.error != ENOTSUP);
+  if (lost && !options->copies) fail(outcome == LEAF_VANISHED ? ENOENT : leaf.error, "copy", path.data);
   if (outcome == LEAF_LEFT_OUT || outcome == LEAF_UNSTABLE) note_problem(copy_text(path.data), leaf.error, leaf.why);
   /* A copy for a person drops these; a layer is exact. */
   bool marked = outcome == LEAF_COPIED && S_ISREG(leaf.status.st_mode) && (leaf.status.st_mode & 06000) != 0;

@@ -87,12 +87,16 @@ static void white_out(struct mirror *mirror, const char *path) {
   if (mknodat(parent, name, S_IFCHR, makedev(0, 0)) != 0 && errno != EEXIST) fail(errno, "white out", path);
 }
 
+/* Of one that is gone, or something else by now. */
+static bool is_no_directory(int error) {
+  return error == ENOENT || error == ENOTDIR || error == ELOOP;
+}
+
 static void copy_directory(struct mirror *mirror, int parent, const char *name, char *path) {
   struct stat status;
   int source = open_directory(parent, name);
   if (source < 0) {
-    if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
-      note_problem(copy_text(path), errno, "the directory cannot be read");
+    if (!is_no_directory(errno)) note_problem(copy_text(path), errno, "the directory cannot be read");
     return;
   }
   if (fstat(source, &status) != 0) fail(errno, "stat", path);
@@ -172,7 +176,8 @@ static void copy_entry(struct mirror *mirror, int parent, const char *name, char
 }
 
 /* The parent is not there: the topmost ancestor that is missing, or is no directory now, stands for all below it. */
-static void mirror_ancestor(struct mirror *mirror, const char *path) {
+static void mirror_ancestor(struct mirror *mirror, char *path) {
+  const char *name;
   for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
     char *prefix = prefix_of(path, (size_t)(slash - path));
     int fd = open_beneath(mirror->root.root, prefix, strlen(prefix));
@@ -182,9 +187,8 @@ static void mirror_ancestor(struct mirror *mirror, const char *path) {
       free(prefix);
       continue;
     }
-    const char *name;
     int parent = anchor_parent(&mirror->root, prefix, &name);
-    if (error == EACCES || error == EPERM)
+    if (!is_no_directory(error))
       note_problem(copy_text(prefix), error, "the directory cannot be read");
     else if (parent >= 0)
       copy_entry(mirror, parent, name, prefix);
@@ -192,6 +196,12 @@ static void mirror_ancestor(struct mirror *mirror, const char *path) {
     mirror->missing = prefix;
     return;
   }
+  /* It came meanwhile, or it could not be opened a moment ago. */
+  int parent = anchor_parent(&mirror->root, path, &name);
+  if (parent >= 0)
+    copy_entry(mirror, parent, name, path);
+  else if (!is_no_directory(errno))
+    note_problem(copy_text(path), errno, "it cannot be read");
 }
 
 /* Paths come sorted: those below one directory follow each other. */

@@ -148,9 +148,12 @@ static void open_child(struct walk *walk, struct directory *parent, struct node 
     if (fstatat(parent->source, node->name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
       set_node(node, &status);
       walk->unreadable(walk, parent, node, error);
+    } else if (errno != ENOENT) {
+      fail(errno, "stat", node_path(parent, node->name));
     }
   }
-  bool entered = source >= 0 && fstat(source, &status) == 0 && !is_skipped(walk->options, &status);
+  if (source >= 0 && fstat(source, &status) != 0) fail(errno, "stat", node_path(parent, node->name));
+  bool entered = source >= 0 && !is_skipped(walk->options, &status);
   release_source(parent);
   if (!entered) {
     if (source >= 0) close(source);
