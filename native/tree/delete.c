@@ -56,6 +56,14 @@ static int open_granted(int parent, const char *name) {
   return open_here(parent, name);
 }
 
+/* Of a directory of the tree, which may be one that can be listed and not searched. */
+static int open_inside(int parent, const char *name) {
+  int fd = open_granted(parent, name);
+  if (fd >= 0 || errno != EACCES) return fd;
+  (void)!fchmod(parent, 0700);
+  return open_granted(parent, name);
+}
+
 static int unlink_granted(int parent, const char *name, int flags) {
   if (unlinkat(parent, name, flags) == 0) return 0;
   if (errno != EACCES && errno != EPERM) return errno;
@@ -86,7 +94,7 @@ static void remove_directory(struct deletion *deletion, int parent, const char *
   if (depth >= DEPTH && move_up(deletion, parent, name)) return;
   int error = ENOTEMPTY;
   for (int attempt = 0; attempt < 3 && error == ENOTEMPTY; attempt++) {
-    int fd = open_granted(parent, name);
+    int fd = open_inside(parent, name);
     if (fd < 0 && errno == ENOENT) return;
     if (fd < 0) fail(errno == EXDEV ? EBUSY : errno, "delete", deletion->root);
     empty(deletion, fd, depth + 1);

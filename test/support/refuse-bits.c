@@ -1,7 +1,7 @@
 /*
  * refuse-bits NAME ARGUMENT BITS ERROR PROGRAM ARGS...: the program, and all it starts, on a host where this call fails
- * with the errno whenever an argument (counted from 0) has all of the bits; 0 bits: always. By a filter, so it works for
- * static programs, and may be used several times over.
+ * with the errno whenever an argument (counted from 0) has all of the bits; 0 bits: always; =BITS: it is these. By a
+ * filter, so it works for static programs, and may be used several times over.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -26,7 +26,8 @@ static const struct {
 
 int main(int count, char **words) {
   if (count < 6) return 2;
-  unsigned number = 0, bits = (unsigned)strtoul(words[3], NULL, 0);
+  unsigned number = 0, exact = words[3][0] == '=';
+  const unsigned bits = (unsigned)strtoul(words[3] + exact, NULL, 0);
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
     if (strcmp(calls[i].name, words[1]) == 0) number = calls[i].number;
   if (number == 0) return 2;
@@ -35,7 +36,7 @@ int main(int count, char **words) {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4),
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, argument),
-      BPF_STMT(BPF_ALU | BPF_AND | BPF_K, bits),
+      BPF_STMT(BPF_ALU | BPF_AND | BPF_K, exact ? 0xffffffff : bits),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, bits, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)atoi(words[4])),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
