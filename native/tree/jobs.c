@@ -199,6 +199,7 @@ static void take_lock(const struct options *options) {
 }
 
 static void *run_verb(void *options) {
+  hear_stops(true);
   chosen->run(options);
   flush_output();
   exit(0);
@@ -206,6 +207,8 @@ static void *run_verb(void *options) {
 
 /* Recursion follows the depth of a tree, which an agent chooses: a stack that outlasts any fd limit. */
 _Noreturn static void run_with_room(struct options *options) {
+  /* Told to stop between two steps, it must not take the next one meanwhile: only the thread that works hears of it. */
+  hear_stops(false);
   for (size_t megabytes = 1024; megabytes >= 8; megabytes /= 2) {
     pthread_attr_t attributes;
     pthread_t thread;

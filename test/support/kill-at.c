@@ -4,7 +4,7 @@
  * printed. Traces; so it works for static programs.
  *
  * kill-at N:COMMAND DIRECTORY PROGRAM ARGS...: the shell runs the command there instead, and the program goes on. Calls
- * that only look at something count, too. The exit code is the program's own, or 99.
+ * that only look at something count, too. $PROGRAM is the process. The exit code is the program's own, or 99.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -87,9 +87,12 @@ static int is_look(pid_t process, const struct ptrace_syscall_info *call, const 
   return 0;
 }
 
-static void run(const char *command) {
+static void run(const char *command, pid_t program) {
+  char number[24];
+  snprintf(number, sizeof number, "%d", program);
   pid_t shell = fork();
   if (shell == 0) {
+    setenv("PROGRAM", number, 1);
     execl("/bin/sh", "sh", "-c", command, NULL);
     _exit(127);
   }
@@ -131,7 +134,7 @@ int main(int count, char **words) {
                      (counts(process, &call, words[2]) || (command && is_look(process, &call, words[2])));
       if (counted && ++met == wanted) {
         if (!command) return 0; /* and the kernel kills all of them */
-        run(command + 1);
+        run(command + 1, first);
       }
       signal_number = 0;
     } else if (signal_number == SIGTRAP || (signal_number == SIGSTOP && !known[process])) {

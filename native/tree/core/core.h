@@ -33,6 +33,8 @@ void working_on(const char *path);
 _Noreturn void fail_here(int error, const char *operation);
 /* Being told to stop (SIGTERM, SIGINT, SIGHUP) leaves no temporary behind. */
 void clean_up_when_told_to_stop(void);
+/* Whether this thread is told. */
+void hear_stops(bool hears);
 /* A temporary that must not outlive a failure; pass -1 once it has its final name. */
 void guard_temporary(int directory, const char *name);
 /* Between these two, being told to stop waits: the person's entry is under another name. They may be nested. */

@@ -83,6 +83,15 @@ void clean_up_when_told_to_stop(void) {
   signal(SIGHUP, stop);
 }
 
+void hear_stops(bool hears) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
+  pthread_sigmask(hears ? SIG_UNBLOCK : SIG_BLOCK, &signals, NULL);
+}
+
 static const char *current_path = "";
 
 void working_on(const char *path) {

@@ -16,6 +16,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { cannotKillAt, compileKillAt, notKilled } from '../../../test/support/kill-at.js';
@@ -196,4 +197,29 @@ describe('an apply that is killed at every step', () => {
       });
     });
   }
+});
+
+describe('an apply that is told to stop at every step', () => {
+  it('ends, and nothing is beside the entry, which is the old one or the new one', async (context) => {
+    const killAt = compileKillAt(at('.'));
+    if (killAt === undefined) return context.skip(cannotKillAt);
+    await trials(async (trial) => {
+      for (let step = 1; ; step += 1) {
+        trial.begin();
+        const { code, told } = await trial.run(trial.action, [
+          killAt,
+          `${step}:kill -TERM $PROGRAM`,
+          trial.at('origin'),
+        ]);
+        const what = `${trial.name}, step ${step}: ${code} ${told.join(' ')}`;
+        if (code === notKilled) return assert.ok(step > 1, what);
+        assert.equal(code, 128 + constants.signals.SIGTERM, what);
+        assert.deepEqual(trial.others(), [], what);
+        const now = trial.seen('origin');
+        if (told.includes('done')) assert.equal(now, trial.seen('upper'), what);
+        const mayBeAway = trial.seen('upper').startsWith('with') && now === 'nothing';
+        assert.ok(mayBeAway || [trial.seen('upper'), trial.seen('kept')].includes(now), `${what}: ${now}`);
+      }
+    });
+  });
 });
