@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import {
   cpSync,
   existsSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -20,7 +21,7 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { cannotKillAt, compileKillAt, notKilled } from '../../../test/support/kill-at.js';
-import { freshPlace, program } from './tree-fixture.js';
+import { freshPlace, isRoot, program } from './tree-fixture.js';
 import { splitFields } from './tree-program.js';
 
 const { at } = freshPlace();
@@ -92,9 +93,9 @@ class Trial {
     }
   }
 
-  async run(action: string, before: readonly string[] = []) {
+  async run(action: string, before: readonly string[] = [], after: readonly string[] = []) {
     const words = ['apply', '--upper', this.at('upper'), '--to', this.at('origin'), '--layer', this.at('kept')];
-    const [file = '', ...rest] = [...before, program, ...words, ...(this.#durable ? ['--durable'] : [])];
+    const [file = '', ...rest] = [...before, program, ...words, ...(this.#durable ? ['--durable'] : []), ...after];
     const child = spawn(file, rest, { stdio: ['pipe', 'pipe', 'inherit'] });
     const bytes: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => bytes.push(chunk));
@@ -219,6 +220,31 @@ describe('an apply that is told to stop at every step', () => {
         if (told.includes('done')) assert.equal(now, trial.seen('upper'), what);
         const mayBeAway = trial.seen('upper').startsWith('with') && now === 'nothing';
         assert.ok(mayBeAway || [trial.seen('upper'), trial.seen('kept')].includes(now), `${what}: ${now}`);
+      }
+    });
+  });
+});
+
+describe('what root puts into a directory of another user', {
+  skip: isRoot ? false : 'only root can be another',
+}, () => {
+  it('is theirs at every step, and so is all that is beside it', async (context) => {
+    const killAt = compileKillAt(at('.'));
+    if (killAt === undefined) return context.skip(cannotKillAt);
+    const [person, shift] = [4242, 100_000];
+    await trials(async (trial) => {
+      for (let step = 1; ; step += 1) {
+        trial.begin();
+        for (const [place, owner] of Object.entries({ origin: person, kept: shift + person, upper: shift + person }))
+          for (const path of [trial.at(place), trial.at(place, 'f')])
+            if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) lchownSync(path, owner, owner);
+        const { dev, ino } = lstatSync(trial.at('origin'));
+        const more = ['--shift', String(shift), '--known', `${dev}:${ino}:${trial.at('origin')}`];
+        const look = `find '${trial.at('origin')}' ! -user ${person} > '${trial.at('others')}'`;
+        const { code } = await trial.run(trial.action, [killAt, `${step}:${look}`, trial.at('origin')], more);
+        if (code === notKilled) return;
+        assert.equal(code, 0, `${trial.name}, step ${step}`);
+        assert.equal(readFileSync(trial.at('others'), 'utf8'), '', `${trial.name}, step ${step}`);
       }
     });
   });
