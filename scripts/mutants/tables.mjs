@@ -11,6 +11,7 @@ import { chosenNinth } from './chosen-ninth.mjs';
 import { chosenSeventh } from './chosen-seventh.mjs';
 import { chosenSixth } from './chosen-sixth.mjs';
 import { chosenTenth } from './chosen-tenth.mjs';
+import { chosenTree } from './chosen-tree.mjs';
 import { chosenVault } from './chosen-vault.mjs';
 import { table } from './table.mjs';
 
@@ -26,6 +27,7 @@ export const tables = [
   ...chosenNinth,
   ...chosenTenth,
   ...chosenEleventh,
+  ...chosenTree,
   ...chosenJail,
   ...chosenVault,
 ];

@@ -61,6 +61,7 @@ os.chdir(place)
 results = []
 for spec in specs:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    connection.settimeout(30)
     connection.connect(os.path.join(place, 'socket'))
     heard = []
     def hear(size=64):

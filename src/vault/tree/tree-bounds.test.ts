@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, linkSync, mkdirSync, openSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { Blake3 } from '../../base/blake3.js';
-import { freshPlace, program, tree } from './tree-fixture.js';
+import { freshPlace, isRoot, program, tree } from './tree-fixture.js';
 import { splitFields } from './tree-program.js';
 
 const { at, write } = freshPlace();
@@ -100,6 +100,18 @@ describe('the digest of a layer', () => {
     const [one, two, ...others] = await tree.digest({ layers: places.map((place) => at(place)), most: 1000 });
     assert.equal(one, two);
     assert.equal(new Set([one, ...others]).size, others.length + 1);
+  });
+});
+
+describe('the digest of a layer', { skip: isRoot ? false : 'only root can set them' }, () => {
+  it('is without attributes that are not the user’s own', async () => {
+    write('layer/f', 'text');
+    const digest = async () => (await tree.digest({ layers: [at('layer')], most: 1000 }))[0];
+    const before = await digest();
+    for (const name of ['trusted.note', 'security.note'])
+      for (const path of ['layer', 'layer/f'])
+        assert.equal(spawnSync('setfattr', ['-n', name, '-v', 'x', at(path)]).status, 0, name);
+    assert.equal(await digest(), before);
   });
 });
 
