@@ -8,7 +8,7 @@ import { writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError, hasCode } from '../base/errno.js';
 import { types } from './format.js';
 import type { HostHistory } from './host-history.js';
-import { recordPaths } from './layout.js';
+import { hostChain, recordPaths } from './layout.js';
 import { readHistory } from './read-history.js';
 import type { RecordEntry } from './record.js';
 import type { ChainRecorder } from './recorder.js';
@@ -36,7 +36,7 @@ export class Keys {
   current(given?: HostHistory): SigningKey {
     return this.#recorder.alone(() => {
       const named = this.#read('current')?.trim();
-      const history = given ?? readHistory(this.#recorder.record);
+      const history = given ?? this.#history();
       const isBehind = named === undefined || history.keys.some(({ id }) => id === named);
       const id = isBehind ? (history.inUse?.id ?? named) : named;
       if (id === undefined) return this.#make('made', undefined);
@@ -76,6 +76,12 @@ export class Keys {
       if (hasCode(error, 'ENOENT')) return [];
       throw error;
     }
+  }
+
+  /** A host that has recorded nothing yet has a chain to begin. */
+  #history(): HostHistory {
+    this.#recorder.endOf(hostChain);
+    return readHistory(this.#recorder.record);
   }
 
   #make(action: KeyAction, before: SigningKey | undefined): SigningKey {
