@@ -106,4 +106,14 @@ describe('blame', () => {
     const elsewhere = record('apply', 'ok', { origin, to: '/q', steps: ['put a'] });
     assert.deepEqual(commandOf([first, elsewhere], 'a'), ['pending', 'added', 'one']);
   });
+
+  it('is the newest of several forks, in whatever order they were made', () => {
+    const forks = ['one', 'two', 'three'];
+    for (const newest of forks) {
+      const first = forks.map((fork) => exec(`first ${fork}`, ['added a'], fork));
+      const rest = forks.filter((fork) => fork !== newest).map((fork) => exec(`rest ${fork}`, ['modified a'], fork));
+      const last = exec(`last ${newest}`, ['modified a'], newest);
+      assert.deepEqual(commandOf([...first, ...rest, last], 'a'), ['pending', 'modified', `last ${newest}`]);
+    }
+  });
 });

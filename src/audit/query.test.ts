@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { genesisHead } from './format.js';
 import { segmentName } from './layout.js';
-import { find, recordsIn } from './query.js';
+import { find, isBookkeeping, matches, type Query, recordsIn } from './query.js';
 import type { RecordReader } from './reader.js';
 import { readTail } from './tail.js';
 
@@ -25,6 +25,12 @@ const damaged = [
   { ...body, status: 'fine' },
   { ...body, seq: '1' },
   { ...body, agent: 3 },
+  { ...body, count: 0 },
+  { ...body, count: '1' },
+  { ...body, layer: 'x' },
+  { ...body, session: 3 },
+  { ...body, object: undefined },
+  { ...body, ts: 5 },
 ];
 const line = (value: unknown) => `["${genesisHead}",${JSON.stringify(value)}]\n`;
 
@@ -54,4 +60,82 @@ it('the last record of a segment is one that has a number, a time and a type', (
     const reading = readTail(Buffer.from(line(body) + line(end)), true);
     assert.equal(reading.kind === 'read' ? reading.last?.seq : reading.kind, 1, JSON.stringify(end));
   }
+});
+
+it('a record is found by each thing that it says, and not by another', () => {
+  const given = { ...body, agent: 'coder', session: 's1', status: 'failed', type: 'fork.delete' } as const;
+  const found = { chain: 'agent/coder', head: genesisHead, body: given };
+  const ways: Readonly<Record<keyof Query, readonly [good: readonly string[], bad: readonly string[]]>> = {
+    agent: [['coder'], ['code', 'person', '']],
+    session: [['s1'], ['s', '', 's12']],
+    type: [
+      ['fork.delete', 'fork'],
+      ['fork.', 'for', 'delete', 'fork.delete.x', ''],
+    ],
+    status: [['failed'], ['ok', 'begin', '']],
+    path: [
+      ['main', 'true', 'fork', '1'],
+      ['mai', 'fork2', 'rue', 'x'],
+    ],
+    since: [
+      ['2025', given.ts],
+      ['2026-01-01T00:00:00.001Z', '2027'],
+    ],
+    until: [
+      ['2026-01-01T00:00:00.001Z', '2027'],
+      ['2025', given.ts],
+    ],
+  };
+  assert.ok(matches(found, {}));
+  for (const [name, [good, bad]] of Object.entries(ways)) {
+    for (const value of good) assert.ok(matches(found, { [name]: value }), `${name} ${value}`);
+    for (const value of bad) assert.ok(!matches(found, { [name]: value }), `${name} ${value}`);
+  }
+  assert.ok(!matches({ ...found, chain: 'person' }, { agent: 'coder' }), 'whose chain it is in');
+});
+
+it('records of several chains are found in the order of time, in those that may be read', () => {
+  const at = (seq: number, second: number) => ({ ...body, seq, ts: new Date(second * 1000).toISOString() });
+  const texts: Readonly<Record<string, string>> = {
+    host: line(at(1, 9)),
+    'agent/a': [at(1, 2), at(2, 5), at(3, 5)].map(line).join(''),
+    'agent/b': [at(1, 1), at(2, 5), at(3, 7)].map(line).join(''),
+  };
+  const read: string[] = [];
+  const reader: RecordReader = {
+    chains: () => Object.keys(texts),
+    files: () => [segmentName(1), 'denials.json'],
+    read: (chain) => {
+      read.push(chain);
+      return Buffer.from(texts[chain] ?? '');
+    },
+  };
+  const told = (query: Query, mayRead?: (chain: string) => boolean) =>
+    find(reader, query, mayRead).map(({ chain, body: { seq } }) => `${chain} ${seq}`);
+  const [a, b] = [told({ agent: 'a' }), told({ agent: 'b' })];
+  assert.deepEqual(a, ['agent/a 1', 'agent/a 2', 'agent/a 3']);
+  assert.deepEqual(told({}), ['agent/b 1', 'agent/a 1', 'agent/a 2', 'agent/a 3', 'agent/b 2', 'agent/b 3', 'host 1']);
+  read.length = 0;
+  assert.deepEqual(
+    told({}, (chain) => chain === 'agent/b'),
+    b,
+  );
+  assert.deepEqual(
+    told({ agent: 'a' }, () => false),
+    [],
+  );
+  assert.deepEqual(read, ['agent/b'], 'others are not even read');
+});
+
+it('what is about the record itself is told from what happened', () => {
+  const told = (chain: string, type: string) => isBookkeeping({ chain, head: '', body: { ...body, type } as never });
+  assert.deepEqual(
+    ['audit.open', 'audit.close', 'audit.torn', 'exec'].map((type) => [told('person', type), told('host', type)]),
+    [
+      [true, true],
+      [true, true],
+      [false, true],
+      [false, true],
+    ],
+  );
 });
