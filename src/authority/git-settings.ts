@@ -45,7 +45,7 @@ function readValue(text: string, start: number): { readonly value: string; reado
 }
 
 const head = /\[([A-Za-z0-9-]+)(?:\.([^\]\s"]+))?(?:[ \t]+"((?:[^"\\\n]|\\[^\n])*)")?[ \t]*\]/y;
-const name = /([A-Za-z][A-Za-z0-9-]*)[ \t]*(=|(?=\r?\n|$|[#;]))/y;
+const name = /([A-Za-z][A-Za-z0-9-]*)[ \t]*(=|(?=\r?\n|$))/y;
 const blank = /(?:[ \t\r\n\f]|[#;][^\n]*)+/y;
 
 /** Undefined where git itself would refuse the file. */
@@ -64,7 +64,9 @@ export function parseGitSettings(text: string): readonly GitSetting[] | undefine
     if (at >= text.length) return settings;
     const begun = next(head);
     if (begun !== null) {
-      const subsection = begun[3]?.replace(/\\(.)/g, '$1') ?? begun[2]?.toLowerCase();
+      // Written after a dot, in quotes or both: `[a.B "C"]` is `a.b.C`.
+      const parts = [begun[2]?.toLowerCase(), begun[3]?.replace(/\\(.)/g, '$1')].filter((part) => part !== undefined);
+      const subsection = parts.length === 0 ? undefined : parts.join('.');
       section = { section: (begun[1] ?? '').toLowerCase(), subsection };
       continue;
     }
