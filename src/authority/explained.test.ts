@@ -107,7 +107,7 @@ describe('an explained decision', () => {
 });
 
 describe('an explained path', () => {
-  const explained = (path: string, access: 'read' | 'write' | 'exec', hook: { allowed: boolean; text: string }) =>
+  const explained = (path: string, access: 'read' | 'write', hook: { allowed: boolean; text: string }) =>
     explainPath({ authority, path, access, hook, verdict: decidePath({ authority, path, access, now: 0, used: 0 }) });
   const hook = { allowed: false, text: 'the hook says no' };
 

@@ -69,7 +69,11 @@ describe('a surface', () => {
     const api = { path: '/home/me/api' };
     const found = (canonicalRepository: SurfaceRequest['canonicalRepository'], worktrees?: string) => {
       const given = workspace(worktrees === undefined ? api : { ...api, worktrees });
-      const { surface, dropped } = resolveSurface({ ...request, workspace: given, canonicalRepository });
+      const { surface, dropped } = resolveSurface({
+        ...request,
+        workspace: given,
+        ...(canonicalRepository === undefined ? {} : { canonicalRepository }),
+      });
       return [surface.siblingReads, dropped.map(({ template }) => template)];
     };
     assert.deepEqual(
