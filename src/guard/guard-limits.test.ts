@@ -60,6 +60,14 @@ describe('a file of a guarded tree', () => {
       await guard.grant(only(path));
       assert.equal(await codeOf(() => fs.open(x, both)), code, path);
     }
+    for (const [path, code] of [
+      ['/a/x', 'done'],
+      ['/b/z', 'done'],
+      ['/b/x', 'ENOENT'],
+    ] as const) {
+      await guard.grant({ ...only(path), 'fs.read': [path, '/none'] });
+      assert.equal(await codeOf(() => fs.getattr(x)), code, `attributes by ${path}`);
+    }
     await guard.grant(only('/'));
     const stranger = (await inner.lookup((await inner.lookup(inner.root, 'b'))?.inode ?? 0, 'y'))?.inode ?? 0;
     assert.equal(await codeOf(() => fs.getattr(stranger)), 'ESTALE', 'nobody came by it');

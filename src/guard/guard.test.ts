@@ -21,3 +21,16 @@ it('a directory on the way to what is granted can be read, and nothing else', ()
       assert.ok(guard.allows(scope, path));
   }
 });
+
+it('of several places each is shown, with what leads there, and nothing beside them', () => {
+  const guard = new Guard({ 'fs.read': ['/a/b', '/c'], 'fs.write': ['/d/e'] });
+  const shown = ['', 'a', 'a/b', 'a/b/x', 'c', 'c/x', 'd', 'd/e', 'd/e/x'];
+  const hidden = ['x', 'a/x', 'd/x', 'aa', 'c2', 'd/e2'];
+  const names = (path: string) => path.split('/').filter(Boolean);
+  for (const path of shown) assert.ok(guard.shows(names(path)), path);
+  for (const path of hidden) assert.ok(!guard.shows(names(path)), path);
+  assert.deepEqual(
+    shown.filter((path) => guard.allows('fs.write', names(path))),
+    ['d/e', 'd/e/x'],
+  );
+});

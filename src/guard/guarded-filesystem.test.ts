@@ -12,6 +12,7 @@ const reading: OpenMode = { read: true, write: false };
 const writing: OpenMode = { read: false, write: true };
 
 interface World {
+  readonly inner: FileSystem;
   readonly fs: FileSystem;
   readonly guard: Guard;
   readonly refusals: VfsRefusal[];
@@ -43,7 +44,7 @@ async function world(grants: VfsGrants = {}): Promise<World> {
     for (const name of names) at = (await fs.lookup(at, name))?.inode ?? 0;
     return at;
   };
-  return { fs, guard, refusals, inode };
+  return { inner, fs, guard, refusals, inode };
 }
 
 const value = Buffer.from('y');
@@ -81,7 +82,46 @@ async function rename(fs: FileSystem, inode: World['inode'], name: string, rule:
 
 const needed = (needs: string) => needs.split(' ').map((each) => `fs.${each}`);
 
+/** All that a tree holds, without times and numbers. */
+async function held(fs: FileSystem, inode = fs.root): Promise<unknown> {
+  const { kind, mode, uid, gid, size, links } = await fs.getattr(inode);
+  const about = { kind, mode, uid, gid, links };
+  const names = (await fs.listxattr(inode)).map(String);
+  if (kind === 'symlink') return [about, await fs.readlink(inode)];
+  if (kind === 'file') {
+    const handle = await fs.open(inode, reading);
+    const text = String(await fs.read(handle, 0, 99));
+    await fs.release(handle);
+    return [about, size, names, text];
+  }
+  if (kind !== 'directory') return about;
+  const entries: [string, unknown][] = [];
+  for (const { name } of await fs.readdir(inode)) {
+    const found = await fs.lookup(inode, name);
+    entries.push([String(name), found === undefined ? undefined : await held(fs, found.inode)]);
+  }
+  return [about, names, Object.fromEntries(entries.sort())];
+}
+
 describe('an operation on a guarded tree', () => {
+  it('that is allowed does and answers what its engine does and answers', async () => {
+    const plainOf = (value: unknown) =>
+      JSON.stringify(value, (key, each) =>
+        /^(?:inode|handle)$/.test(key) || typeof each === 'bigint' ? undefined : each,
+      );
+    for (const [name, [, act]] of Object.entries(operations)) {
+      const [guarded, plain] = [await world(), await world()];
+      const inode = async (...names: readonly string[]) => {
+        let at = plain.inner.root;
+        for (const each of names) at = (await plain.inner.lookup(at, each))?.inode ?? 0;
+        return at;
+      };
+      const answers = [await act(guarded), await act({ ...plain, fs: plain.inner, inode })];
+      assert.equal(plainOf(answers[0]), plainOf(answers[1]), name);
+      assert.equal(plainOf(await held(guarded.inner)), plainOf(await held(plain.inner)), name);
+    }
+  });
+
   for (const [name, [needs, act]] of Object.entries(operations)) {
     it(`${name} needs ${needs === '' ? 'nothing that is shown without' : needs}, and nothing else`, async () => {
       for (const missing of [undefined, ...scopes]) {
