@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import {
   chmodSync,
+  chownSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -119,6 +120,15 @@ describe('the hook in a settings text', () => {
       assert.equal(hasOtherHooks(text, ''), true);
     }
     assert.equal(hasOtherHooks(install('{}'), ''), false);
+    const [own] = JSON.parse(install('{}')).hooks.PreToolUse;
+    const other = { hooks: [{ type: 'command', command: 'other' }] };
+    const has = (...entries: readonly object[]) =>
+      hasOtherHooks(JSON.stringify({ hooks: { PreToolUse: entries } }), '');
+    assert.deepEqual(
+      [has(own), has(other), has(own, other), has(other, own), has({}, own)],
+      [false, true, true, true, false],
+    );
+    assert.equal(has({ ...own, hooks: [...own.hooks, ...other.hooks] }), true);
   });
 
   it('keeps all other members in any settings', () => {
@@ -173,6 +183,51 @@ describe('a settings file', () => {
     assert.equal(changed, true);
     assert.deepEqual(readdirSync(join(within, '.claude')), ['settings.json']);
     assert.equal(readFileSync(path, 'utf8'), install(undefined));
+  });
+
+  it('that is new can be read by others as far as the person lets new files be read, and leaves nothing open', () => {
+    const open = () => readdirSync('/proc/self/fd').length;
+    const before = open();
+    for (const mask of [0o022, 0o077, 0o002]) {
+      const place = project();
+      const old = process.umask(mask);
+      try {
+        changeSettings(place, install);
+      } finally {
+        process.umask(old);
+      }
+      assert.equal(statSync(place.path).mode & 0o7777, 0o644 & ~mask);
+    }
+    assert.equal(open(), before);
+  });
+
+  it('keeps its owner where root changes it', {
+    skip: process.getuid?.() !== 0 && 'only root gives files away',
+  }, () => {
+    const place = project();
+    writeFileSync(place.path, others);
+    chownSync(place.path, 1234, 2345);
+    changeSettings(place, install);
+    const { uid, gid } = statSync(place.path);
+    assert.deepEqual([uid, gid], [1234, 2345]);
+  });
+
+  it('stays as it is, with nothing beside it, where it cannot be replaced', () => {
+    const place = project();
+    writeFileSync(place.path, others);
+    const temporary = `${place.path}.${process.pid}.new`;
+    writeFileSync(temporary, 'somebody else’s');
+    assert.throws(() => changeSettings(place, install), { code: 'EEXIST' });
+    assert.equal(readFileSync(temporary, 'utf8'), 'somebody else’s');
+    rmSync(temporary);
+    // What is renamed over a directory that came meanwhile fails, and is taken away.
+    const change = (text: string | undefined) => {
+      rmSync(place.path);
+      mkdirSync(join(place.path, 'in the way'), { recursive: true });
+      return install(text);
+    };
+    assert.throws(() => changeSettings(place, change), { operation: 'write' });
+    assert.deepEqual(readdirSync(join(place.within, '.claude')), ['settings.json']);
   });
 
   it('keeps its mode, is replaced as a whole, and not at all where nothing changes', () => {
