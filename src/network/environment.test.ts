@@ -6,6 +6,11 @@ import { proxyEnvironment } from './environment.js';
 describe('the environment', () => {
   it('names the proxy in every form that programs read, and leaves loopback alone', () => {
     const environment = proxyEnvironment(3128, anyPublicNetwork);
+    const names = `HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy npm_config_proxy
+      npm_config_https_proxy npm_config_noproxy NODE_USE_ENV_PROXY CTX_SOCKS_PROXY`;
+    assert.deepEqual(Object.keys(environment).sort(), names.split(/\s+/).sort());
+    for (const name of ['no_proxy', 'npm_config_noproxy']) assert.equal(environment[name], environment['NO_PROXY']);
+    assert.equal(environment['npm_config_proxy'], environment['http_proxy']);
     for (const name of ['http_proxy', 'https_proxy', 'all_proxy']) {
       assert.equal(environment[name], 'http://127.0.0.1:3128');
       assert.equal(environment[name.toUpperCase()], environment[name]);

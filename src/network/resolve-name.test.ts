@@ -40,6 +40,9 @@ describe('a name in /etc/hosts', () => {
     assert.deepEqual(addressesInHosts(text, 'registry'), ['10.1.2.3']);
     assert.deepEqual(addressesInHosts(text, 'x'), []);
     assert.deepEqual(addressesInHosts(text, 'corp'), []);
+    const comments = '10.1.1.1 a # b 10.2.2.2 c\n#10.3.3.3 d\n # 10.4.4.4 e\n10.5.5.5 f#g\n';
+    const found = [...'abcdefg'].map((name) => addressesInHosts(comments, name).join());
+    assert.deepEqual(found, ['10.1.1.1', '', '', '', '', '10.5.5.5', '']);
   });
 });
 
