@@ -27,6 +27,12 @@ function reasonToSkip(user: TestUser): string | undefined {
   }
 }
 
+/** Of this process: root mounts without fusermount3. */
+export function reasonNotToMount(): string | false {
+  const reason = reasonToSkip({ name: 'this process', ...own });
+  return reason === undefined || (isRoot && reason.startsWith('fusermount3')) ? false : reason;
+}
+
 export function forEachMountUser(what: string, suite: (user: TestUser) => void): void {
   describe(what, { concurrency: users.length }, () => {
     for (const user of users) {
