@@ -191,3 +191,12 @@ test('heads are signed by a key that is kept, rotated and revoked, and the recor
     /^BAD person.*\n(?:.*\n)*✗ person .*\n(?:.*\n)*The record is not intact\.\n/,
   ]);
 });
+
+test('a directory without a record is refused, and does not look like one where nothing happened', async () => {
+  const empty = join(calls.directory, 'empty');
+  mkdirSync(empty);
+  const verbs = ['audit tail', 'audit query', 'audit verify', 'audit show host:1'];
+  for (const directory of [empty, join(empty, 'nosuch')]) {
+    await calls.all(verbs.map((verb) => [[...verb.split(' '), '--record', directory], 'ENOENT']));
+  }
+});

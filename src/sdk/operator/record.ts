@@ -54,8 +54,14 @@ export class AuditRecord {
     return this.#options.directory ?? this.#host.audit.record;
   }
 
+  /** Of an export there has to be something: from a directory that was misspelt nothing was recorded, as far as a reader sees. */
   get #reader(): RecordReader {
-    return directoryReader(this.directory);
+    const { directory } = this.#options;
+    const reader = directoryReader(this.directory);
+    if (directory !== undefined && reader.chains().length === 0) {
+      throw new ErrnoError('ENOENT', { operation: 'ctx audit', path: directory, reason: 'there is no record here' });
+    }
+    return reader;
   }
 
   async #rights(): Promise<(chain: string) => boolean> {
