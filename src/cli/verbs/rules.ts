@@ -19,6 +19,15 @@ export const list: Run = async (call, hostOf) => {
   return ExitCode.ok;
 };
 
+/** One of the two would be passed over, and the rule be another than the one that was meant. */
+function refuseBoth(one: string, other: string): never {
+  throw new ErrnoError('EINVAL', {
+    operation: 'ctx rules add',
+    reason: `--${one} and --${other} cannot be used together`,
+    remedy: 'ctx rules add --help shows the usage',
+  });
+}
+
 /** `ctx rules add ACTION --class CLASS`, or `ctx rules add ACTION -- WORDS`. */
 function matchOf(call: Arguments): RuleMatch {
   const named = call.value('class');
@@ -30,6 +39,7 @@ function matchOf(call: Arguments): RuleMatch {
       remedy: 'ctx rules add deny -- git push --force',
     });
   }
+  if (named !== undefined && call.flag('prefix')) refuseBoth('class', 'prefix');
   const prefix = call.flag('prefix') ? { prefix: true as const } : {};
   return named === undefined ? { command, ...prefix } : { class: named as CommandClass };
 }
@@ -43,6 +53,7 @@ export const add: Run = async (call, hostOf) => {
       reason: `expected an action of ${actions.join(', ')}, got '${call.words[0] ?? ''}'`,
     });
   }
+  if (call.value('agent') !== undefined && call.flag('no-agent')) refuseBoth('agent', 'no-agent');
   const whose = { agent: call.value('agent'), withoutAgent: call.flag('no-agent') };
   const rule = await rules.add({ action, ...whose, match: matchOf(call) });
   if (call.flag('json')) printJson({ version: 1, rule });
