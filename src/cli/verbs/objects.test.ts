@@ -161,6 +161,13 @@ test('a supervisor grants one more thing and takes it back, and hears what goes 
         : [`agent revoke child ${what}`, 0, `nothing to do: agent child does not have ${as}\n`],
     );
   }
+  calls.write('short/lived', 'x');
+  await calls.check(['agent grant child read short/lived', 0, /^granted/]);
+  rmSync(join(calls.project, 'short'), { recursive: true });
+  await calls.all([
+    ['agent revoke child read short/lived', 0, 'revoked from agent child: read HERE/short/lived (mount)\n'],
+    ['agent grant child read short/lived', 'EINVAL'],
+  ]);
   const files = ['mount', 'network', 'groups', 'supervised', 'policy'];
   assert.deepEqual(
     files.map((file) => held('agent', 'child', file)),

@@ -2,6 +2,7 @@
  * Agents, and what a person grants them as their supervisor: a child may then have what its parent has not. Each such grant
  * names one thing, stands in the child's `supervised` file with who gave it, and is in the record.
  */
+import { resolve } from 'node:path';
 import { contains } from '../../authority/absolute-path.js';
 import type { Agent } from '../../authority/agent.js';
 import { type Excess, excessFact, isGrantable } from '../../authority/excess.js';
@@ -78,7 +79,7 @@ export class Agents extends Objects {
   async revoke(name: string, grant: AgentGrant): Promise<ChangedAgent> {
     const object = this.#found(name);
     const agent = readAgent(object);
-    const checked = this.#checked(grant);
+    const checked = this.#checked(grant, resolve);
     const changed = new Map(revokedTexts(agent, (file) => readControlText(object, file) ?? '', checked));
     const { policy, identity } = readAgent(object, changed);
     const rules = new Set(policy.rules.filter(({ subject }) => subject === identity.label.type).map(printGrant));
@@ -95,8 +96,11 @@ export class Agents extends Objects {
     return `operator:${this.#host.uid}`;
   }
 
-  /** As control files have it: a path that is there and canonical, a host in its canonical form. */
-  #checked(grant: AgentGrant): AgentGrant {
+  /**
+   * As control files have it: a path that is there and canonical, a host in its canonical form. What was granted and is gone since can
+   * be taken back all the same: `gone` says by which name.
+   */
+  #checked(grant: AgentGrant, gone?: (path: string) => string): AgentGrant {
     if (grant.kind === 'connect') return { kind: 'connect', host: parseHostPort(grant.host) };
     if (grant.kind === 'permission') {
       makePolicy('', [{ subject: 'any_t', ...grant }]);
@@ -104,10 +108,10 @@ export class Agents extends Objects {
     }
     if (grant.kind === 'group') return grant;
     const fail = (reason: string): never => {
-      throw new ErrnoError('EINVAL', { operation: 'grant', path: grant.path, reason });
+      throw new ErrnoError('EINVAL', { operation: gone === undefined ? 'grant' : 'revoke', path: grant.path, reason });
     };
     if (!grant.path.startsWith('/')) fail('expected an absolute path');
-    const path = canonicalPath(grant.path) ?? fail('there is no such path');
+    const path = canonicalPath(grant.path) ?? gone?.(grant.path) ?? fail('there is no such path');
     if (this.#host.hidden.some((hidden) => contains(hidden, path))) fail('ctx keeps its own files there');
     return { kind: grant.kind, path: checkedPlace(path, 'a path that is granted') };
   }
