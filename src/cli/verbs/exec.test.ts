@@ -30,6 +30,7 @@ const wrong: readonly (readonly [words: string, error: string])[] = [
   ['--cpus 0', 'EINVAL'],
   ['--user x', 'EINVAL'],
   ['--net a:b', 'EINVAL'],
+  ['--net-private any', 'EINVAL'],
   ['--weaken nosuch', 'EINVAL'],
   ['--mount memory:', 'EINVAL'],
   ['--mount nosuch:=/m', 'EINVAL'],

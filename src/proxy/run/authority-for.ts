@@ -1,6 +1,7 @@
 /** The Authority a request runs under, and the permission to run, before anything is made for it. */
 import type { RecordEntry } from '../../audit/record.js';
 import type { Agent } from '../../authority/agent.js';
+import { parseHostPort } from '../../authority/network.js';
 import type { Json } from '../../base/canonical-json.js';
 import type { ErrnoError } from '../../base/errno.js';
 import { decideRequest, permissionToPrepare, type RunPermission } from '../approval/decide-request.js';
@@ -36,7 +37,8 @@ export async function resolvedFor(
   agent: Agent | undefined,
 ): Promise<ResolvedAuthority> {
   const { reads = [], siblings = false, network = [], privateHosts = [], quota = {}, user } = request;
-  const grants = { network: [...network, ...privateHosts], quota, user };
+  // Each is one host: `any` among them would be every public one.
+  const grants = { network: [...network, ...privateHosts.map(parseHostPort)], quota, user };
   return resolveAuthority(host, { place, agent, reads, ...written(place, request), siblings, grants });
 }
 
