@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, rmdirSync } from 'node:fs';
 import { ErrnoError, ExitCode, fromSystemError, hasCode } from '../../base/errno.js';
+import { anything, membersOf, parsedAs } from '../../base/shape.js';
 import { print, printError } from '../text/output.js';
 
 /** Signals that end a server, in good order. */
@@ -53,11 +54,15 @@ function serveInBackground(words: readonly string[]): Promise<number> {
   child.stderr.on('data', (chunk: Buffer) => {
     complaints += chunk.toString();
   });
+  let answer = '';
   return new Promise((resolved, reject) => {
     child.once('error', (error) => reject(fromSystemError(error, 'start the server of the mount')));
-    child.stdout.once('data', (chunk: Buffer) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      answer += chunk.toString();
+      if (!answer.includes('\n') || isRefusal(answer)) return;
       printError(complaints);
-      print(chunk.toString());
+      print(answer);
+      child.removeAllListeners('close');
       child.stdout.destroy();
       child.stderr.destroy();
       child.unref();
@@ -65,7 +70,13 @@ function serveInBackground(words: readonly string[]): Promise<number> {
     });
     child.once('close', (code) => {
       printError(complaints);
+      print(answer);
       resolved(code ?? ExitCode.internal);
     });
   });
+}
+
+/** With `--json` a refusal is on stdout, too: it ends then. */
+function isRefusal(answer: string): boolean {
+  return membersOf(parsedAs<unknown>(answer, anything))['error'] !== undefined;
 }

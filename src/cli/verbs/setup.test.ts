@@ -234,6 +234,7 @@ test('a tree, a fork and the objects are shown at directories, and nothing is le
     ['vfs mount memory: full', 'ENOTEMPTY'],
     ['vfs mount memory: ../m --jail x', 2, '', /./],
     ['fork mount nosuch ../m', 1, '', /\(ENOENT\)/],
+    ['fork mount nosuch ../m --json', 1, /^\{"version":1,"error":\{"code":"ENOENT",.*\}\n$/],
     ['fork mount main ../nosuch/m', 'ENOENT'],
     ['view mount ../m --agent nosuch', 'ENOENT'],
     ['view mount ../nosuch/m', 'ENOENT'],
