@@ -128,7 +128,7 @@ async function seenOf(
   const beside = { ...arrived, commands: arrived.commands.slice(0, commandsBesideNamed) };
   const now = newest(fork);
   const touched = isLiveTouched(now);
-  const [all, state] = await Promise.all([reportOf(now, touched), isStill ? stateAfter(now, touched) : null]);
+  const [all, state] = await Promise.all([reportOf(now, touched, isStill), isStill ? stateAfter(now, touched) : null]);
   const { clashes } = now.meta;
   const after = { ...all, clashes, entered, changes: changesBetween(before, all.changes) };
   const changes = after.changes.map(({ kind, path }) => `${kind} ${path}`);

@@ -44,7 +44,10 @@ export async function recordInterrupted(host: Host, fork: OpenFork): Promise<voi
   for (const worker of dead) {
     const begun = worker.runs.flatMap((run) => openBeginning(host, run) ?? []);
     if (begun.length > 0) {
-      const [after, state] = await Promise.all([reportOf(fork), others.length === 0 ? stateAfter(fork) : null]);
+      const [after, state] = await Promise.all([
+        reportOf(fork, undefined, others.length === 0),
+        others.length === 0 ? stateAfter(fork) : null,
+      ]);
       const changes = after.changes.map(({ kind, path }) => `${kind} ${path}`);
       for (const each of begun) endInterrupted(host, each, { changes, stateAfter: state });
     }

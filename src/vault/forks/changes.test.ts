@@ -125,6 +125,24 @@ describe('changes', () => {
     assert.equal(fresh[0]?.pending.length, 4);
   });
 
+  it('are not said to be put back where another command makes them while they are read', async () => {
+    await work(async (fork) => {
+      let reads = 0;
+      const tree = Object.create(fork.tree, {
+        diff: {
+          value: async (...given: Parameters<typeof fork.tree.diff>) => {
+            const found = await fork.tree.diff(...given);
+            put(`late-${reads++}`, 'of another')(fork.paths.tree(fork.meta.live, workspaceRoot));
+            return found;
+          },
+        },
+      }) as typeof fork.tree;
+      const { changes, pending } = await reportOf({ ...fork, tree }, true, false);
+      assert.deepEqual(listed(changes), ['restored a', `modified ${more('new')}`]);
+      assert.ok(listed(pending).includes('added late-0'), `${listed(pending)}`);
+    });
+  });
+
   it('of the first command are all that is different', async () => {
     write('project/a', 'a');
     await command(put('b', 'b'));

@@ -228,17 +228,23 @@ export interface CommandReport {
   readonly pending: readonly Change[];
 }
 
-/** What the command since the last checkpoint did. One that wrote nothing is known by that, without a look at the layers. */
-export async function reportOf(fork: OpenFork, touched = isLiveTouched(fork)): Promise<CommandReport> {
+/**
+ * What the command since the last checkpoint did. One that wrote nothing is known by that, without a look at the layers. `isStill`: no other
+ * writes meanwhile; else its own changes are read first, so that what another makes in between is not taken for what was put back.
+ */
+export async function reportOf(fork: OpenFork, touched = isLiveTouched(fork), isStill = true): Promise<CommandReport> {
   if (!touched) {
     const pending = fork.meta.deltas.length === 0 ? [] : await forkChanges(fork);
     return { changes: [], pending };
   }
+  const isFirst = fork.meta.deltas.length === 0;
+  const ofLive = isFirst ? undefined : changesOf(fork, liveSides(fork), forReport);
+  if (!isStill) await ofLive;
   const all = changesOf(fork, allSides(fork), forReport);
-  const own = fork.meta.deltas.length === 0 ? all : changesOf(fork, liveSides(fork), forReport);
+  const own = ofLive ?? all;
   const pending = shownChanges(fork, await withoutRefreshed(fork, await all));
   // The first command since the fork was made has done all that is different.
-  if (fork.meta.deltas.length === 0) return { changes: pending, pending };
+  if (isFirst) return { changes: pending, pending };
   const counted = new Set(pending.map(({ path }) => path));
   const refreshed = new Set(shownChanges(fork, await all).flatMap(({ path }) => (counted.has(path) ? [] : [path])));
   const done = shownChanges(fork, await own).filter(({ path }) => !refreshed.has(path));
