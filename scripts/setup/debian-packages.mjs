@@ -35,9 +35,9 @@ const packages = [
     neededBy: ['start', 'test', 'bench', 'package'],
   },
   {
-    name: 'musl-tools',
+    name: 'musl-dev',
     purpose: 'a C library that starts sooner, for the programs of every call',
-    gives: 'musl-gcc',
+    gives: ['x86_64', 'aarch64'].map((machine) => `/usr/lib/${machine}-linux-musl/rcrt1.o`),
     neededBy: ['start', 'test', 'bench', 'package'],
     optional: true,
   },

@@ -3,9 +3,9 @@
  * library of that name, which Node loads.
  */
 
-import { accessSync, constants } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { inCheckout, root } from './checkout.mjs';
 import { entriesOf, filesBelow, fingerprint } from './files.mjs';
 import { runQuietly } from './run.mjs';
@@ -32,7 +32,6 @@ const flags = [
  * at its start, and in a virtual machine each is one to its host: 0.5 ms more. What reads hostile trees has glibc's checks.
  */
 const quick = ['call', 'object'];
-const kernelHeaders = ['-idirafter', '/usr/include', '-idirafter', `/usr/include/${machineName()}-linux-gnu`];
 
 export const nativePrograms = {
   name: 'native',
@@ -40,30 +39,25 @@ export const nativePrograms = {
   neededBy: ['start', 'test', 'bench'],
 
   fingerprint: () => nativeFingerprint({ architecture: process.arch }),
-  build: (staging) => compileNative('gcc', staging, [], quickCompiler()),
+  build: (staging) => compileNative('gcc', staging, [], quickLibrary()),
 };
 
-function machineName() {
-  return process.arch === 'x64' ? 'x86_64' : 'aarch64';
-}
-
-/** For the machine that this is; undefined where there is none. */
-export function quickCompiler() {
-  const found = (process.env.PATH ?? '').split(delimiter).some((directory) => {
-    try {
-      accessSync(join(directory, 'musl-gcc'), constants.X_OK);
-      return directory !== '';
-    } catch {
-      return false; // not there
-    }
-  });
-  return found ? ['musl-gcc', ...kernelHeaders] : undefined;
+/** What compiles and links with musl on the machine that this is, before and behind the sources; undefined where there is none. */
+export function quickLibrary() {
+  const triplet = `${process.arch === 'x64' ? 'x86_64' : 'aarch64'}-linux`;
+  const library = (name) => `/usr/lib/${triplet}-musl/${name}`;
+  const parts = ['rcrt1.o', 'crti.o', 'libc.a', 'crtn.o'].map(library);
+  if (!parts.every((path) => existsSync(path))) return undefined;
+  const [start, begin, all, end] = parts;
+  const headers = ['-isystem', `/usr/include/${triplet}-musl`];
+  const ofKernel = ['-idirafter', '/usr/include', '-idirafter', `/usr/include/${triplet}-gnu`];
+  return { before: ['-nostdinc', ...headers, ...ofKernel, '-nostdlib', start, begin], behind: [all, '-lgcc', end] };
 }
 
 export function nativeFingerprint(settings) {
   const sources = filesBelow(inCheckout('native'), (path) => /\.[ch]$/.test(path));
   return fingerprint(
-    { flags, programFlags, libraryFlags, quick: quickCompiler() ?? [], ...settings },
+    { flags, programFlags, libraryFlags, quick: quickLibrary() ?? {}, ...settings },
     sources.map((path) => `native/${path}`),
   );
 }
@@ -77,8 +71,8 @@ export async function compileNative(compiler, directory, more = [], ofQuick = un
     for (const { name, sources } of waiting) {
       const kind = name.endsWith('.node') ? libraryFlags : programFlags;
       const own = [`-Inative/${name}`, '-o', join(directory, name), ...sources];
-      const [first, ...others] = (quick.includes(name) ? ofQuick : undefined) ?? [compiler];
-      await runQuietly(first, [...others, ...flags, ...more, ...kind, ...own], { cwd: root });
+      const { before, behind } = (quick.includes(name) ? ofQuick : undefined) ?? { before: [], behind: [] };
+      await runQuietly(compiler, [...flags, ...more, ...kind, ...before, ...own, ...behind], { cwd: root });
     }
   });
   const failed = (await Promise.allSettled(compiling)).find(({ status }) => status === 'rejected');

@@ -2,7 +2,7 @@
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { compileNative, nativeFingerprint, quickCompiler } from './native-programs.mjs';
+import { compileNative, nativeFingerprint, quickLibrary } from './native-programs.mjs';
 
 /** As Node names them, and as compilers do. */
 export const machines = { x64: 'x86_64', arm64: 'aarch64' };
@@ -23,7 +23,7 @@ export const packagedPrograms = {
         mkdirSync(join(staging, name));
         const isOwn = name === process.arch;
         const compiler = isOwn ? 'gcc' : `${machine}-linux-gnu-gcc`;
-        return compileNative(compiler, join(staging, name), flags, isOwn ? quickCompiler() : undefined);
+        return compileNative(compiler, join(staging, name), flags, isOwn ? quickLibrary() : undefined);
       }),
     );
   },
