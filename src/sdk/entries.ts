@@ -315,7 +315,7 @@ export const operatorEntries: Entries = {
       name: 'trust',
       methods: methodsOf<Trust>()({
         read: later(word),
-        confirm: later(word, word, optional(words)),
+        confirm: later(word, word),
         revoke: atOnce(word),
       }),
     },

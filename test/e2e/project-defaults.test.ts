@@ -111,13 +111,16 @@ forEachUser((user) => {
     stage.shell(private_, 'echo diary > file');
     const reading = async () => (await stage.exec(directory, ['cat', join(private_, 'file')])).stdout?.text;
     stage.shell(directory, 'mkdir inside');
-    await confirm(directory);
+    const plain = await confirm(directory);
     stage.shell(directory, `rmdir inside; ln -s '${private_}' inside`);
     const after = await exec(directory);
     assert.match(skipped(after), /^skipped reading .*inside for .*it led to/);
     assert.equal(await reading(), '', 'the digest is the same, and it was not confirmed');
     const { sentences, confirmed } = await shown(directory);
     assert.deepEqual([sentences, confirmed], [[`read ${private_}, where ${join(directory, 'inside')} leads`], false]);
+    const refused = await stage.ctx(directory, ['trust', '--digest', plain]);
+    assert.deepEqual([refused.code, /changed after it was shown/.test(refused.stderr)], [1, true], refused.stderr);
+    assert.equal(await reading(), '', 'nor is it by what was shown before');
     await confirm(directory);
     assert.equal(await reading(), 'diary\n');
     const home = project('reads = ["all"]');

@@ -60,7 +60,7 @@ export const run: Run = async (call, hostOf) => {
       printError('not confirmed: commands here run without it\n');
       return ExitCode.denied;
     }
-    await trust.confirm(directory, digest ?? reading.digest, digest === undefined ? reading.sentences : undefined);
+    await trust.confirm(directory, digest ?? reading.digest);
   }
   const confirmed = reading.confirmed || !call.flag('show');
   if (json) printJson({ version: 1, ...reading, confirmed });

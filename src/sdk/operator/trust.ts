@@ -2,6 +2,7 @@
 import { type ProjectDefaults, projectDefaults, projectSentences } from '../../authority/project-file.js';
 import { canonicalAncestor } from '../../base/canonical-path.js';
 import { ErrnoError } from '../../base/errno.js';
+import { sha256 } from '../../base/sha256.js';
 import { variable } from '../../proxy/grants/asked-secret.js';
 import { checkedUser, grantedNetwork } from '../../proxy/grants/authority-of.js';
 import { assertFitting } from '../../proxy/grants/injected-secrets.js';
@@ -20,7 +21,7 @@ export interface ProjectReading {
   /** The workspace. */
   readonly origin: string;
   readonly file: string;
-  /** SHA-256 of its bytes: what a confirmation is for. */
+  /** What a confirmation is for: SHA-256 of its bytes and, where links are among its reads, of what they lead to. */
   readonly digest: string;
   /** What a command here may do by it, a sentence each. */
   readonly sentences: readonly string[];
@@ -37,6 +38,12 @@ async function parsedToml(text: string): Promise<unknown> {
     const reason = `${projectFileName}:${error.line}:${error.column}: expected TOML: ${error.message.split('\n')[0]}`;
     throw new ErrnoError('EINVAL', { operation: 'parse the project', reason, cause: error });
   }
+}
+
+/** The same bytes may lead elsewhere by the time that somebody confirms what they were shown. */
+function digestOf({ digest }: ProjectText, { reads }: ProjectDefaults): string {
+  const linked = reads.filter(({ path, target }) => path !== target);
+  return linked.length === 0 ? digest : sha256(`${digest}\n${JSON.stringify(linked)}`);
 }
 
 /** What every command here would be refused for is refused now, with the name that the file has for it. */
@@ -77,11 +84,12 @@ export class Trust {
     // The same words may lead elsewhere now.
     const isSame = (known: ProjectDefaults) => JSON.stringify(known.reads) === JSON.stringify(defaults.reads);
     const confirmed = state.kind === 'confirmed' && state.digest === found.digest && isSame(state.defaults);
-    return { origin, file: projectFileName, digest: found.digest, sentences: projectSentences(defaults), confirmed };
+    const sentences = projectSentences(defaults);
+    return { origin, file: projectFileName, digest: digestOf(found, defaults), sentences, confirmed };
   }
 
-  /** ESTALE where the file is not the one with this digest any more, or not what these sentences say. */
-  async confirm(directory: string, digest: string, shown?: readonly string[]): Promise<void> {
+  /** ESTALE where the file is not the one with this digest any more, or a link among its reads leads elsewhere. */
+  async confirm(directory: string, digest: string): Promise<void> {
     const { origin } = placeOf(this.#host, directory);
     const { found, defaults } = await this.#understood(origin);
     if (!/^[0-9a-f]{64}$/.test(digest)) {
@@ -91,18 +99,17 @@ export class Trust {
         remedy: 'ctx trust --show prints it',
       });
     }
-    const sentences = projectSentences(defaults);
-    if (found.digest !== digest || (shown !== undefined && sentences.join('\n') !== shown.join('\n'))) {
+    if (digestOf(found, defaults) !== digest) {
       throw new ErrnoError('ESTALE', {
         operation: 'trust',
         path: projectFileName,
-        reason: 'the file changed after it was shown; nothing was confirmed',
+        reason: 'the file changed after it was shown, or where one of its links leads; nothing was confirmed',
         remedy: 'ctx trust shows it as it is now',
       });
     }
-    const facts = { digest, sentences };
+    const facts = { digest: found.digest, sentences: projectSentences(defaults) };
     this.#host.recorder.append({ type: 'trust', object: `workspace/${origin}`, status: 'begin', facts, durable: true });
-    storeConfirmed(this.#host, origin, digest, defaults);
+    storeConfirmed(this.#host, origin, found.digest, defaults);
   }
 
   /** False where nothing was confirmed. Kept jails go on with what they were started with. */
