@@ -13,7 +13,7 @@ import { watchInstallation } from './base/installation.js';
 import { nativeProgram } from './base/native-program.js';
 import { keepReady } from './base/ready-program.js';
 import { Starter } from './base/starter.js';
-import { copiesWork, inCopy, isCopy, learnPages, refuseUnknownNode } from './keeper/copy-trial.js';
+import { copiesWork, drawAnew, inCopy, isCopy, learnPages, refuseUnknownNode } from './keeper/copy-trial.js';
 import { Keeper, type TakenCall } from './keeper/keeper.js';
 import { type KeeperLibrary, loadKeeperLibrary } from './keeper/keeper-library.js';
 import { warmUp } from './keeper/warm-up.js';
@@ -66,6 +66,7 @@ const shortCallMilliseconds = 300;
 function prepareCall(library: KeeperLibrary, starter: Starter): void {
   process.on('exit', (code) => library.end(code));
   process.execArgv = [];
+  drawAnew();
   closeSync(wordFile);
   const program = nativeProgram('tree');
   try {

@@ -5,6 +5,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { setFlagsFromString } from 'node:v8';
 import { ErrnoError } from '../base/errno.js';
 import { keeperTrialMilliseconds } from '../base/limits/commands.js';
 import type { KeeperLibrary } from './keeper-library.js';
@@ -37,6 +38,14 @@ async function exercise(): Promise<boolean> {
     if (count % 1000 === 0) kept = kept.slice(-10);
   }
   return texts.every((text) => text !== '') && code === 0 && kept.length > 0;
+}
+
+/**
+ * V8 draws what Math.random begins with when it is first called, from what it has had since its start: in every copy the same, so that
+ * processes which wait for each other would all come back at one time.
+ */
+export function drawAnew(): void {
+  setFlagsFromString(`--random-seed=${(process.hrtime.bigint() % 0x7fff_fffen) + 1n}`);
 }
 
 /** Node knows its own process by heart. */

@@ -5,6 +5,7 @@ import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, statSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { nativeProgram } from '../base/native-program.js';
 import { Keeper, type KeeperFacts, type TakenCall } from './keeper.js';
 import { type KeeperLibrary, loadKeeperLibrary } from './keeper-library.js';
 import { parseKeeperRequest } from './keeper-request.js';
@@ -309,6 +310,26 @@ describe('keepers of a store', () => {
     } finally {
       rmSync(directory, { recursive: true });
     }
+  });
+
+  it('have copies that draw numbers of their own', () => {
+    const urlOf = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
+    const script = `Promise.all([${urlOf('./copy-trial.js')}, ${urlOf('./keeper-library.js')}].map((url) => import(url)))
+      .then(([{ drawAnew }, { loadKeeperLibrary }]) => {
+        const library = loadKeeperLibrary(${JSON.stringify(nativeProgram('keeper.node'))});
+        for (let count = 0; count < 3; count++) {
+          const copy = library.try();
+          if (copy === 0) {
+            drawAnew();
+            require('node:fs').writeSync(1, Math.random() + ' ');
+            library.end(0);
+          }
+          library.tried(copy, 60_000);
+        }
+        process.exit(0);
+      });`;
+    const drawn = execFileSync(process.execPath, ['--single-threaded', '-e', script], { encoding: 'utf8' });
+    assert.equal(new Set(drawn.trim().split(' ')).size, 3, drawn);
   });
 
   it('do not start without their library', () => {
