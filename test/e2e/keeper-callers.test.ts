@@ -264,9 +264,6 @@ forEachUser((user) => {
     await endKeeper(later ?? '');
     assert.deepEqual([keeperOf(filtered ?? ''), keeperOf(stopped ?? '')], [undefined, undefined]);
     assert.equal(existsSync(join(filtered ?? '', 'keeper')), false);
-    // Nor does it keep the next one from being left.
-    await startKeeper(stage, directory, stopped);
-    await endKeeper(stopped ?? '');
   });
 
   it('ends when its user has no other process in its namespaces', { skip: noNamespaceOfRoot }, async () => {
