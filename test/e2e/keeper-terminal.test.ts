@@ -86,7 +86,12 @@ const alike: readonly (readonly [name: string, words: readonly string[], steps: 
     [['shows', 'ready'], ['types', 'a\u001a\u0003\u001c\r\u0004q'], ...ends],
   ],
   ['Ctrl-\\', sh('echo ready; sleep 61'), [['shows', 'ready'], ['types', '\u001c'], ...ends]],
-  ['Ctrl-D', ['--', 'cat'], [['types', 'word\n'], ['shows', 'word\r\nword'], ['types', '\u0004'], ...ends]],
+  [
+    'Ctrl-D',
+    // What is typed before the terminal is raw is shown once more.
+    sh('echo ready; exec cat'),
+    [['shows', 'ready'], ['types', 'word\n'], ['shows', 'word\r\nword'], ['types', '\u0004'], ...ends],
+  ],
   [
     'a job that starts in the background',
     sh(reads),
