@@ -1,0 +1,191 @@
+/** What the person's git obeys in a workspace: every place that can say so, and what is not known counted as everything. */
+import assert from 'node:assert/strict';
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { it } from 'node:test';
+import { gitConfigurationFiles } from '../../base/limits/store.js';
+import { freshPlace } from '../tree/tree-fixture.js';
+import { type ObeyedPaths, obeyedPaths } from './git-obeyed.js';
+import { Git, type GitRun } from './git-program.js';
+
+const { at, write } = freshPlace();
+let count = 0;
+
+interface Asked {
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly repositories?: readonly string[];
+  readonly git?: Git | undefined;
+}
+
+function asked({ environment = {}, repositories = ['work/.git'], ...more }: Asked = {}): Promise<ObeyedPaths> {
+  const scratch = at(`scratch-${count++}`);
+  mkdirSync(scratch);
+  mkdirSync(at('work'), { recursive: true });
+  const path = { PATH: process.env['PATH'] ?? '', HOME: at('home'), GIT_CONFIG_NOSYSTEM: '1' };
+  const roots = [at('work'), at('more')];
+  const git = 'git' in more ? more.git : Git.outside(roots);
+  return obeyedPaths({
+    git,
+    roots,
+    scratch,
+    repositories: repositories.map((each) => at(each)),
+    environment: { ...path, ...environment },
+  });
+}
+
+const repository = (path: string, config = '') => {
+  write(`${path}/HEAD`, 'ref: refs/heads/main\n');
+  for (const name of ['objects', 'refs']) mkdirSync(at(path, name), { recursive: true });
+  write(`${path}/config`, config);
+};
+/** Of these paths those that are obeyed. */
+const among = ({ whyObeyed }: ObeyedPaths, paths: readonly string[], isLink = false) =>
+  paths.filter((path) => whyObeyed(at(path), isLink) !== undefined);
+
+it('names in a repository’s own file, in those it includes, and in the person’s lead into the workspace', async () => {
+  repository('work/.git', '[core]\n\thooksPath = own/hooks\n[include]\n\tpath = ../included\n');
+  write('work/included', '[core]\n\tattributesFile = by/include\n[filter "x"]\n\tclean = tools/clean.sh %f\n');
+  write('home/.gitconfig', `[core]\n\texcludesFile = ${at('more/ignore')}\n[alias]\n\tx = !run/it\n`);
+  const found = await asked();
+  const obeyed = [
+    'work/own/hooks',
+    'work/own/hooks/pre-commit',
+    'work/included',
+    'work/by/include',
+    'work/tools/clean.sh',
+    'more/ignore',
+    'work/run/it',
+    'more/run/it',
+  ];
+  const others = ['work/own', 'work/own/hooksx', 'work/by', 'work/other', 'more/other', 'work/run', 'home/.x'];
+  assert.deepEqual(among(found, [...obeyed, ...others]), obeyed);
+  // A link may stand above what is named.
+  assert.deepEqual(among(found, others, true), ['work/own', 'work/by', 'work/run']);
+});
+
+it('an include under a condition counts where that does not hold now, and so does what it includes in turn', async () => {
+  repository(
+    'work/.git',
+    '[includeIf "onbranch:other"]\n\tpath = conditional\n[includeIf "onbranch:none"]\n\tpath = missing\n',
+  );
+  write(
+    'work/.git/conditional',
+    `[core]\n\tattributesFile = when/it/holds\n[includeIf "onbranch:third"]\n\tpath = ${at('home/deeper')}\n`,
+  );
+  write('home/deeper', '[include]\n\tpath = beside\n');
+  write('home/beside', '[core]\n\tattributesFile = from/beside\n');
+  const found = await asked();
+  assert.deepEqual(among(found, ['work/when/it/holds', 'work/from/beside', 'work/other']), [
+    'work/when/it/holds',
+    'work/from/beside',
+  ]);
+});
+
+it('beyond so many files under conditions everything may be obeyed, and up to that what they name', async () => {
+  for (const [files, isAll] of [
+    [gitConfigurationFiles, false],
+    [gitConfigurationFiles + 1, true],
+  ] as const) {
+    repository('work/.git', '[core]\n\teditor = x\n');
+    for (let index = 0; index < files; index += 1) write(`work/.git/c${index}`);
+    const settings = Array.from(
+      { length: files },
+      (_, index) => `file:config\0includeif.onbranch:b${index}.path\nc${index}\0`,
+    );
+    // As git answers: each of the files says nothing.
+    const run = async ({ words }: GitRun) => ({
+      code: 0,
+      stdout: Buffer.from(words.includes('--file') ? '' : settings.join('')),
+      reason: '',
+    });
+    const found = await asked({ git: { run } as unknown as Git });
+    assert.deepEqual(among(found, ['work/any', 'more/any']), isAll ? ['work/any'] : []);
+  }
+});
+
+it('links among hooks lead to what git runs, and the directory of hooks is obeyed wherever it is', async () => {
+  repository('work/.git');
+  write('work/.git/hooks/plain');
+  symlinkSync('../../tools/check', at('work/.git/hooks/pre-commit'));
+  symlinkSync(at('more/push'), at('work/.git/hooks/pre-push'));
+  symlinkSync('/elsewhere', at('work/.git/hooks/out'));
+  const found = await asked();
+  assert.deepEqual(among(found, ['work/tools/check', 'more/push', 'work/.git/hooks/new', 'work/tools', 'work/plain']), [
+    'work/tools/check',
+    'more/push',
+    'work/.git/hooks/new',
+  ]);
+  mkdirSync(at('work/store/hooks'), { recursive: true });
+  symlinkSync(at('work/store/hooks'), at('linked-hooks'));
+  repository('work/other/.git');
+  symlinkSync('../../store/hooks', at('work/other/.git/hooks'));
+  const linked = await asked({ repositories: ['work/other/.git'] });
+  assert.deepEqual(among(linked, ['work/store/hooks/pre-commit', 'work/store/x']), ['work/store/hooks/pre-commit']);
+});
+
+it('variables name programs and files, and directories of programs in the workspace hold what they name', async () => {
+  repository('work/.git', '[core]\n\tpager = show -x\n');
+  const environment = {
+    EDITOR: 'tools/edit',
+    GIT_SSH_COMMAND: `${at('more/ssh')} -v`,
+    OTHER: 'other/thing',
+    PATH: `${process.env['PATH']}:${at('work/bin')}`,
+  };
+  const found = await asked({ environment });
+  const obeyed = ['work/tools/edit', 'more/ssh', 'work/bin/show'];
+  assert.deepEqual(among(found, [...obeyed, 'work/other/thing', 'work/bin/other']), obeyed);
+  const config = await asked({ environment: { XDG_CONFIG_HOME: at('work/config'), HOME: at('more') } });
+  assert.deepEqual(
+    among(config, [
+      'work/config/git/attributes',
+      'work/config/git/ignore',
+      'work/config/git/config',
+      'more/.gitconfig',
+      'work/config/git/x',
+    ]),
+    [...['work/config/git/attributes', 'work/config/git/ignore', 'work/config/git/config', 'more/.gitconfig']],
+  );
+});
+
+it('what cannot be asked may be anything: in the working tree of a repository, or everywhere', async () => {
+  // It answers for none, which is asked first, and for no repository.
+  const run = async ({ cwd }: GitRun) => ({
+    code: cwd.endsWith('/of-1') ? 0 : 128,
+    stdout: Buffer.alloc(0),
+    reason: '',
+  });
+  const git = { run } as unknown as Git;
+  const configurations: readonly (readonly [string, boolean])[] = [
+    ['', true],
+    ['[core]\n\tbare = false\n[remote "origin"]\n\turl = https://x\n', true],
+    ['[core]\n\teditor = x\n', false],
+    ['[core]\n\tbare = "false"\n', false],
+    ['[core', false],
+    ['x = y\n', false],
+  ];
+  for (const [config, isPlain] of configurations) {
+    repository('work/sub/.git', config);
+    const found = await asked({ git, repositories: ['work/sub/.git'] });
+    assert.deepEqual(among(found, ['work/sub/x', 'work/x', 'more/x']), isPlain ? [] : ['work/sub/x'], config);
+  }
+  for (const name of ['config.worktree', 'commondir']) {
+    repository('work/other/.git');
+    write(`work/other/.git/${name}`, '');
+    assert.deepEqual(
+      among(await asked({ git, repositories: ['work/other/.git'] }), ['work/other/x']),
+      ['work/other/x'],
+      name,
+    );
+  }
+  repository('work/bare.git', '[core]\n\teditor = x\n');
+  assert.deepEqual(among(await asked({ git, repositories: ['work/bare.git'] }), ['work/x', 'more/x']), [
+    'work/x',
+    'more/x',
+  ]);
+  write('other/.gitconfig', '');
+  for (const environment of [{ GIT_CONFIG_GLOBAL: at('none') }, { HOME: at('other') }]) {
+    const found = await asked({ git: undefined, repositories: [], environment });
+    assert.deepEqual(among(found, ['work/x', 'more/x']), ['work/x', 'more/x']);
+  }
+  repository('work/.git', '[core');
+  assert.deepEqual(among(await asked(), ['work/x', 'more/x']), ['work/x']);
+});
