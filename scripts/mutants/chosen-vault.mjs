@@ -68,7 +68,7 @@ export const chosenVault = [
     from: 'if (about.undoing !== true) return back;',
     to: 'if (about.undoing === true) return back;',
     why: 'what an undo that was cut off had brought back would count as the person’s edit',
-    tests: ['apply/apply.test'],
+    tests: ['apply/undo-apply.test'],
   },
   {
     file: 'src/vault/apply/apply-to.ts',

@@ -11,9 +11,12 @@ import * as trees from './trees.js';
 const all = Object.entries({ ...commands, ...decisions, ...network, ...objects, ...store, ...trees });
 const hour = 3_600_000;
 
-/** In binary units, a power of two, whole hours, or of one or two digits and zeros. */
-const isRound = (value: number) =>
-  value % 1024 === 0 || Number.isInteger(Math.log2(value)) || value % hour === 0 || /^[1-9]\d?0*$/.test(String(value));
+/** A power of two, whole hours, or of one or two digits and zeros; also of KiB, or of MiB. */
+const isRound = (value: number): boolean =>
+  Number.isInteger(Math.log2(value)) ||
+  value % hour === 0 ||
+  /^[1-9]\d?0*$/.test(String(value)) ||
+  (value % 1024 === 0 && isRound(value / 1024));
 
 /** One less than the kernel has room for, with its end; a share of the machine. */
 const others = new Set(['pathBytes', 'keeperMemoryShare']);

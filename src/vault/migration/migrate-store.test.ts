@@ -184,7 +184,7 @@ it('what changed since a migration keeps it from being taken back, wherever it i
     assert.equal(firstChange(stepsOf()), undefined, String(change));
   }
   mkdirSync(paths().layer('more'));
-  assert.throws(() => undoMigration(store()), { code: 'ESTALE' });
+  assert.throws(() => undoMigration(store()), { code: 'ESTALE', path: paths().layers });
   rmSync(paths().layer('more'), { recursive: true });
   for (const name of ['lock', 'queue', 'joined', 'group'])
     rmSync(join(paths().fork('main').directory, name), { recursive: true });
@@ -207,8 +207,10 @@ it('nothing is touched where a vault is damaged or in use, and no lock stays', (
   );
   writeFileSync(storePaths(store()).meta, JSON.stringify({ format: 0, overlay: profile }));
   assert.throws(() => migrateStore(store()), { code: 'ENOSYS' });
-  writeFileSync(storePaths(store()).meta, '{');
-  assert.throws(() => migrateStore(store()), { code: 'EIO' });
+  for (const text of ['{', '{}', '{"format":1}', '[]']) {
+    writeFileSync(storePaths(store()).meta, text);
+    assert.throws(() => migrateStore(store()), { code: 'EIO' }, text);
+  }
 });
 
 it('a list of steps that is damaged is not gone on with', () => {

@@ -85,6 +85,8 @@ it('a fresh home takes the place of the other, unless a run has that', async () 
   assert.deepEqual([existsSync(join(fresh.path, 'left')), read(fresh.path, '.rc')], [false, 'later']);
   assert.equal(readdirSync(`${kept()}.users`).length, 1);
   await fresh.release();
+  mkdirSync(join(`${kept()}.users`, 'directory'));
+  await assert.rejects(home({ fresh: true }), { code: 'EISDIR' });
 });
 
 it('secrets are in a home of the run alone, whatever is in their place, and go with it', async () => {

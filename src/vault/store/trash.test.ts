@@ -2,12 +2,35 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { it } from 'node:test';
+import { describe, it } from 'node:test';
+import { ErrnoError } from '../../base/errno.js';
+import type { WalkerLock } from '../tree/tree.js';
 import { freshPlace, program, tree } from '../tree/tree-fixture.js';
+import { openStore } from './store.js';
+import {
+  discard,
+  emptyTrash,
+  emptyTrashLater,
+  resumeEmptying,
+  throwAway,
+  throwAwayContents,
+  throwAwayOrLeave,
+  trashCount,
+} from './trash.js';
 
-const { at } = freshPlace();
+const { at, write } = freshPlace();
 
 function fill(trash: string, directories: number, files: number): void {
   for (let each = 0; each < directories; each += 1) {
@@ -43,4 +66,99 @@ it('a missing directory is fine, and nobody waits', () => {
   assert.equal(spawnSync(program, ['empty', at('nothing')]).status, 0);
   tree.emptyLater(at('nothing'));
   assert.equal(existsSync(at('nothing')), false);
+});
+
+describe('what is thrown away', () => {
+  const store = () => openStore(at('store'));
+  const inTrash = () => readdirSync(at('store/trash'));
+
+  it('is in the trash as a whole, or but for itself, and what is missing is fine', () => {
+    write('a/x', 'x');
+    const away = throwAway(store(), at('a'));
+    assert.deepEqual([existsSync(at('a')), readFileSync(`${away}/x`, 'utf8'), trashCount(store())], [false, 'x', 1]);
+    assert.equal(throwAway(store(), at('a')), undefined);
+    throwAwayContents(store(), at('a'));
+    mkdirSync(at('b'));
+    throwAwayContents(store(), at('b'));
+    assert.equal(trashCount(store()), 1);
+    for (const name of ['b/x', 'b/deep/y']) write(name);
+    throwAwayContents(store(), at('b'));
+    assert.deepEqual([readdirSync(at('b')), trashCount(store())], [[], 2]);
+    write('file');
+    assert.throws(() => throwAwayContents(store(), at('file')), { code: 'ENOTDIR' });
+    assert.throws(() => throwAway(store(), at('file/x')), { code: 'ENOTDIR' });
+    throwAwayOrLeave(store(), at('file/x'));
+  });
+
+  it('is deleted at once where that is waited for, and nothing else with it', async () => {
+    for (const name of ['a/x', 'b/x', 'c/x']) write(name);
+    throwAway(store(), at('c'));
+    await discard(store(), tree, [at('a'), at('b'), at('none')]);
+    assert.deepEqual([existsSync(at('a')), existsSync(at('b')), inTrash().length], [false, false, 1]);
+    await emptyTrash(store(), tree);
+    assert.deepEqual(inTrash(), []);
+  });
+
+  it('is emptied by another process where there is anything, and no other one is at it', async () => {
+    const asked: string[] = [];
+    const seen = {
+      lock: (request: WalkerLock) => tree.lock(request),
+      emptyLater: (directory: string) => void asked.push(directory),
+    } as unknown as typeof tree;
+    const trash = at('store/trash');
+    store();
+    for (const [count, expected] of [
+      [0, 0],
+      [1, 1],
+      [2, 1],
+    ] as const) {
+      while (inTrash().length < count) mkdirSync(`${trash}/${inTrash().length}`);
+      for (const act of [emptyTrashLater, resumeEmptying]) {
+        asked.length = 0;
+        await act(store(), seen);
+        assert.deepEqual(
+          asked,
+          Array.from({ length: expected }, () => trash),
+          `${act.name} ${count}`,
+        );
+      }
+    }
+    const descriptor = openSync(trash, 'r');
+    await tree.lock({ descriptor, wait: false });
+    asked.length = 0;
+    await resumeEmptying(store(), seen);
+    assert.deepEqual(asked, []);
+    closeSync(descriptor);
+    rmSync(trash, { recursive: true });
+    await resumeEmptying({ ...store(), directory: at('nothing') }, seen);
+    const defect = { ...seen, lock: () => Promise.reject(new TypeError('a defect')) } as unknown as typeof tree;
+    mkdirSync(`${trash}/x`, { recursive: true });
+    await assert.rejects(resumeEmptying(store(), defect), TypeError);
+  });
+
+  it('that two processes delete is waited for, and what another has deleted is gone', async () => {
+    write('a/x');
+    let tries = 0;
+    const failing = (code: 'ENOTEMPTY' | 'ENOENT' | 'EIO', times: number) =>
+      ({
+        remove: async (directory: string) => {
+          tries += 1;
+          if (tries <= times) throw new ErrnoError(code, { operation: 'delete', reason: 'x' });
+          await tree.remove(directory);
+        },
+      }) as unknown as typeof tree;
+    await discard(store(), failing('ENOTEMPTY', 2), [at('a')]);
+    assert.deepEqual([tries, inTrash()], [3, []]);
+    for (const [code, isFine] of [
+      ['ENOENT', true],
+      ['EIO', false],
+    ] as const) {
+      write('a/x');
+      tries = 0;
+      const discarding = discard(store(), failing(code, 9), [at('a')]);
+      if (isFine) await discarding;
+      else await assert.rejects(discarding, { code });
+      assert.equal(tries, 1, code);
+    }
+  });
 });
