@@ -2,7 +2,7 @@
  * A vault in this process, for tests of what is done with it: a command of a fork is a function that changes what the fork shows, written
  * out as a plain directory, and what it changed becomes the live layer as the mount of a jail would have left it.
  */
-import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { copyTop, treesOf } from '../store/layer-pool.js';
 import { workspaceRoot } from '../store/layout.js';
@@ -125,7 +125,7 @@ export function freshVault(): VaultPlace {
     await tree.mirror({ root: directory, into, layers, paths: changes.map(({ path }) => path) });
     copyTop(layers[0], into);
     // At once: what was synced meanwhile takes a disk that discards its blocks long to delete.
-    rmSync(directory, { recursive: true });
+    await tree.remove(directory);
   };
   return {
     at,
@@ -137,7 +137,7 @@ export function freshVault(): VaultPlace {
     async shown(fork, root) {
       const directory = await showing(fork, root);
       const found = lookAt(directory);
-      rmSync(directory, { recursive: true });
+      await tree.remove(directory);
       return found;
     },
     writeLive,
