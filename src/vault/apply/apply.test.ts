@@ -148,6 +148,25 @@ describe('an apply', () => {
     }
   });
 
+  it('takes the fork’s side as often as it may, and then says that the person goes on saving', async () => {
+    write('project/own', 'mine');
+    await command(put('own', 'inside'));
+    let count = 0;
+    tree.before = (job, directory) => {
+      if (job !== 'mirror' || directory !== at('project')) return;
+      count += 1;
+      write('project/own', `saved ${count}`);
+    };
+    const found = await apply({ conflicts: 'theirs' });
+    tree.before = undefined;
+    assert.deepEqual(
+      [found.done, found.undecided, home()['own'], (await inFork())['own']],
+      [false, ['own'], `saved ${count}`, 'inside'],
+    );
+    assert.ok(count >= 3 && count < 10, String(count));
+    assert.deepEqual([(await apply({ conflicts: 'theirs' })).done, home()['own']], [true, 'inside']);
+  });
+
   it('leaves what the person saves while it writes, says so, and the rest can be undone alone', async () => {
     for (const name of ['a', 'b', 'c']) write(`project/${name}`, 'mine');
     await command((directory) => {
