@@ -294,7 +294,8 @@ const repository = (name: string) => `r${names.indexOf(name)}`;
 
 /** Of objects how many, since their names say nothing. */
 function counted(paths: readonly string[]): readonly string[] {
-  const rest = paths.filter((path) => !path.startsWith('.git/objects/'));
+  // Older versions of git write no AUTO_MERGE.
+  const rest = paths.filter((path) => !path.startsWith('.git/objects/') && path !== '.git/AUTO_MERGE');
   const loose = paths.filter((path) => /^\.git\/objects\/[0-9a-f]{2}\//.test(path)).length;
   const packed = paths.filter((path) => /^\.git\/objects\/pack\//.test(path)).length;
   return [...rest.sort(), ...(loose > 0 ? [`objects ${loose}`] : []), ...(packed > 0 ? [`pack ${packed}`] : [])];
