@@ -139,7 +139,6 @@ const flows: Readonly<Record<string, Flow>> = {
       'git checkout -q old; echo o > b; git commit -qam o; git checkout -q main; echo m > a; git commit -qam m; git merge -q --no-commit old 2>/dev/null',
     held: [
       ...[
-        '.git/AUTO_MERGE',
         '.git/COMMIT_EDITMSG',
         '.git/MERGE_HEAD',
         '.git/MERGE_MODE',

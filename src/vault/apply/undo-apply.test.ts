@@ -6,6 +6,9 @@ import { describe, it } from 'node:test';
 import { findCheckpoint, rollBackFork } from '../forks/checkpoint.js';
 import { createFork } from '../forks/forks.js';
 import { syncFork } from '../forks/sync.js';
+import { workspaceRoot } from '../store/layout.js';
+import { stepsSince } from '../store/trunk-steps.js';
+import { readVaultMeta, type VaultMeta } from '../store/vault-meta.js';
 import { cutMarkOf, isCutOff, markOf } from '../store/writing-marks.js';
 import { readSteps, stepsFile, writeSteps } from './applied-steps.js';
 import { freshApplies, listed, put } from './apply-fixture.js';
@@ -138,6 +141,9 @@ describe('an undo', () => {
     assert.deepEqual([undone.done, undone.left, undone.conflicts], [true, ['c'], []]);
     assert.deepEqual(home(), { a: 'mine', b: 'mine', c: 'edited', old: '/', 'old/x': 'mine' });
     assert.deepEqual([await inFork(), state().clashes], [{ a: 'inside', b: 'inside', c: 'inside' }, ['c']]);
+    const steps = stepsSince(access(), readVaultMeta(access().paths.meta) as VaultMeta, 0);
+    const theirs = steps.flatMap((step) => (step?.by === undefined ? (step?.paths[workspaceRoot] ?? []) : []));
+    assert.deepEqual(theirs, ['c'], 'what was back is the fork’s doing');
   });
 
   it('forgets applies that were cut off before they wrote, also those that it would go on with', async () => {
