@@ -11,7 +11,8 @@ import { readForkMeta } from './store/fork-meta.js';
 import { workspaceRoot } from './store/layout.js';
 import { lookAtRoot } from './store/trunk-look.js';
 import { readVaultMeta, writeVaultMeta } from './store/vault-meta.js';
-import { isRoot } from './tree/tree-fixture.js';
+import { Tree } from './tree/tree.js';
+import { isRoot, program } from './tree/tree-fixture.js';
 import { closeFork, forkToRead, importVault, type OpenFork, openExistingFork, openFork, vaultAccess } from './vault.js';
 
 const { at, write, withFork, command, access, request, shown } = freshVault();
@@ -70,7 +71,8 @@ describe('a vault', () => {
     writeVaultMeta(paths.meta, meta);
     renameSync(at('project'), at('moved'));
     write('project/own', 'other');
-    const looking = forkToRead(request()) as OpenFork;
+    // Of a process that has not seen the directory before.
+    const looking = forkToRead(request({ tree: new Tree({ program }) })) as OpenFork;
     const look = { access: looking, key: workspaceRoot, path: at('project'), into: at('scan') };
     await assert.rejects(lookAtRoot(look), { code: 'ESTALE' });
     await assert.rejects(openFork(request({ look: true })), { code: 'ESTALE' });
