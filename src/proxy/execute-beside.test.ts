@@ -55,6 +55,16 @@ describe('what the person edits while a command runs', () => {
     );
   });
 
+  it('is told of with the command that comes, and what both changed is a clash for all of them', async () => {
+    const cwd = project({ a: 'one', both: 'one' });
+    const first = await started(cwd, 'echo fork > both; touch begun; while [ ! -e go ]; do sleep 0.01; done');
+    await run(cwd, 'while [ ! -e begun ]; do sleep 0.01; done');
+    writeFileSync(join(cwd, 'both'), 'edited');
+    const second = await run(cwd, 'cat both; touch go');
+    assert.deepEqual([second.stdout?.text, second.clashes], ['fork\n', ['both']]);
+    assert.deepEqual((await first.report).clashes, ['both']);
+  });
+
   it('enters at the end where one is alone by its wish, or was approved for what it finds', async () => {
     const cwd = project({ a: 'one' });
     const { report } = await started(cwd, 'sleep 0.6; cat a', { alone: true });

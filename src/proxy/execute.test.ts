@@ -348,5 +348,6 @@ describe('a fork that is made ready', () => {
     const report = await onItsFork(sh(cwd, 'cat a; rm -r sub', { alone: true, writes: [other] }));
     assert.deepEqual([report.stdout?.text, report.entered, warned], ['edited', [], []]);
     rmSync(other, { recursive: true });
+    await assert.rejects(prepareFork(host, { ...request, cwd, fork: 'nowhere' }), { code: 'ENOENT' });
   });
 });

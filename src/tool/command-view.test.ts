@@ -4,6 +4,7 @@ import { accessSync, constants, existsSync, mkdirSync, readdirSync, writeFileSyn
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { RecordEntry } from '../audit/record.js';
+import { KeptJail } from '../kept-jail/kept-jail.js';
 import { agentNamed } from '../objects/agent.js';
 import { stageSource } from '../objects/source/source-store.js';
 import { agentTexts } from '../objects/spec.js';
@@ -231,6 +232,41 @@ describe('a command of an agent, with its view', { skip: withoutFuse, concurrenc
       report.warnings.filter((text) => text.includes('checkpoint')),
       [],
     );
+  });
+
+  it('has a home that is its agent’s, whatever it works on, unless another one was given', async () => {
+    agent('homely', ['tool:fs.read execute']);
+    const given = project();
+    const run = async (script: string, more: Partial<ExecRequest> = {}) =>
+      (await execute(host, request(project(), script, { agent: 'homely', ...more }), onFork)).stdout?.text;
+    const script = 'ls ~/data; touch ~/data/kept && touch ~/log/x 2> /dev/null || echo closed';
+    assert.deepEqual([await run(script), await run(script)], ['closed\n', 'kept\nclosed\n']);
+    if (uid !== 0) assert.equal(await run('ls -A ~; touch ~/mine', { home: given }), '');
+  });
+
+  it('calls tools in a kept jail, too: what they run is beside its caller there, and as read-only as that', async () => {
+    agent('keeper', ['tool:shell.exec execute', 'tool:fork.checkpoint execute']);
+    const cwd = project({ file: 'text' });
+    const { argv: _argv, streams: _streams, ...kept } = request(cwd, '', { agent: 'keeper' });
+    const jail = await KeptJail.start(host, kept);
+    try {
+      const script = [
+        call('shell.exec', { cmd: 'cat file; touch made || echo closed' }),
+        call('fork.checkpoint', {}),
+      ].join('\n');
+      const exec = (more: object) => jail.exec({ argv: ['sh', '-c', script], cwd, environmentAdditions: [], ...more });
+      const writes = await exec({});
+      const [said] = (writes.stdout?.text ?? '').split(/(?<== \d+)\n/);
+      assert.deepEqual([said, writes.changes.map(({ path }) => path)], ['text= 0', ['made']], writes.stdout?.text);
+      assert.match(writes.warnings.join('\n'), /checkpoint/);
+      const reads = await exec({ readonly: true });
+      assert.match(reads.stdout?.text ?? '', /^text[^=]*closed\n= 0\n/);
+      const inside = entriesOf(0, 'exec').filter(({ facts }) => facts?.['keptJail'] === jail.id);
+      assert.equal(inside.filter(({ status }) => status === 'begin').length, 4);
+    } finally {
+      await jail.end();
+    }
+    assert.deepEqual(viewsLeft(), []);
   });
 
   it('calls tools by lines, too: those that need its files are run beside it, as the objects that they are', async () => {

@@ -66,6 +66,24 @@ describe("the command's environment", () => {
     assert.ok(Object.isFrozen(environment));
   });
 
+  it('of an agent says where its objects are, then what its own file says, and last what was asked for', () => {
+    const agent = { uid: 7, toolPath: ['/ctx/tool', '/x'], variables: { OWN: 'one', LANG: 'de', CTX_JAIL: '2' } };
+    const inherited = { LANG: 'C', TERM: undefined, SECRET: 'x' };
+    const asked = { inherited, search, person, agent, network: { HTTP_PROXY: 'p' }, git: { GIT_X: 'y' } };
+    const plain = {
+      ...{ LANG: 'de', PATH: '/usr/bin:/bin', HOME: '/home/ada', USER: 'user', LOGNAME: 'user', SHELL: '/bin/sh' },
+      ...{ TMPDIR: '/tmp', CTX_JAIL: '2', HTTP_PROXY: 'p', GIT_X: 'y' },
+      ...{ CTX_ROOT: '/ctx', CTX_HOME: '/ctx/home/7', CTX_PATH: '/ctx/tool:/x', OWN: 'one' },
+    };
+    assert.deepEqual({ ...commandEnvironment({ ...asked, additions: [] }) }, plain);
+    const given = commandEnvironment({
+      ...asked,
+      agent: { ...agent, home: '/h' },
+      additions: ['OWN=two', 'SECRET', 'A='],
+    });
+    assert.deepEqual({ ...given }, { ...plain, HOME: '/h', OWN: 'two', SECRET: 'x', A: '' });
+  });
+
   it('keeps the tar of root from giving files away', () => {
     assert.equal('TAR_OPTIONS' in build({}), false);
     const root = commandEnvironment({ inherited: {}, search, person: { ...person, uid: 0 }, additions: [] });
