@@ -8,6 +8,7 @@ import { chosenFourth } from './chosen-fourth.mjs';
 import { chosenJail } from './chosen-jail.mjs';
 import { chosenLater } from './chosen-later.mjs';
 import { chosenNinth } from './chosen-ninth.mjs';
+import { chosenProxy } from './chosen-proxy.mjs';
 import { chosenSeventh } from './chosen-seventh.mjs';
 import { chosenSixth } from './chosen-sixth.mjs';
 import { chosenTenth } from './chosen-tenth.mjs';
@@ -27,6 +28,7 @@ export const tables = [
   ...chosenNinth,
   ...chosenTenth,
   ...chosenEleventh,
+  ...chosenProxy,
   ...chosenTree,
   ...chosenJail,
   ...chosenVault,

@@ -129,7 +129,9 @@ describe('a call that comes as a line', () => {
     await two.end();
   });
 
-  it('can be seen while it runs, cancelled by anyone of the view, and ends with its own connection alone', async () => {
+  it('can be seen while it runs, cancelled by anyone of the view, and ends with its own connection alone', {
+    timeout: 60_000,
+  }, async () => {
     const signals = new Map<string, AbortSignal>();
     const call = ({ tool, signal }: LineCall) => {
       signals.set(tool, signal);
