@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
@@ -131,6 +131,10 @@ describe('the command of a secret', () => {
     assert.equal((await ended('exit 3')).ended, 'exit code 3');
     assert.equal((await ended('kill -9 $$')).ended, 'SIGKILL');
     assert.equal((await ended('sleep 60', 20)).ended, 'it took longer than 0.02 s');
+    const mark = join(directory, 'mark');
+    const ignores = "trap '' TERM; i=0; while [ $i -lt 600 ]; do sleep 0.05; i=$((i + 1)); done; touch mark";
+    assert.match((await ended(ignores, 20)).ended, /^it took longer/);
+    assert.equal(existsSync(mark), false, 'it is not waited for');
     const most = 2 * networkSecretCharacters;
     assert.equal((await ended(`head -c ${most} /dev/zero`)).ended, 'exit code 0');
     assert.notEqual((await ended(`head -c ${most + 1} /dev/zero`)).ended, 'exit code 0');
