@@ -1,7 +1,7 @@
 /** What happens beside a command: the person edits, git's index is refreshed, other forks and other commands are at work. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { RunningJail } from '../jail/launch.js';
@@ -111,6 +111,24 @@ describe('git in a fork', () => {
     utimesSync(join(filtered, 'a'), 5, 5);
     const seen = await run(filtered, 'ls written 2>/dev/null; true');
     assert.deepEqual([seen.stdout?.text, seen.pending, changesOf(seen)], ['', 0, []]);
+  });
+});
+
+describe('caches of the person’s', () => {
+  it('are there for a command, and what it writes into them stays with the fork', async () => {
+    const cache = join(host.home, '.cache/pip');
+    mkdirSync(cache, { recursive: true });
+    writeFileSync(join(cache, 'kept'), 'text');
+    const cwd = project();
+    const first = await run(cwd, 'cat ~/.cache/pip/kept; echo more > ~/.cache/pip/made && echo wrote');
+    const second = await run(cwd, 'cat ~/.cache/pip/made');
+    const other = await run(project(), 'cat ~/.cache/pip/made 2> /dev/null; cat ~/.cache/pip/kept');
+    assert.deepEqual(
+      [first, second, other].map(({ stdout }) => stdout?.text),
+      ['textwrote\n', 'more\n', 'text'],
+    );
+    assert.deepEqual([readdirSync(cache), changesOf(first)], [['kept'], []]);
+    rmSync(cache, { recursive: true });
   });
 });
 

@@ -228,6 +228,8 @@ describe('what is said of a path', () => {
     await run(cwd, 'ln -s sub/program made-link; mkfifo pipe');
     const [link, pipe] = [await ask(cwd, 'made-link'), await ask(cwd, 'pipe')];
     assert.deepEqual([link.found.path, pipe.found.entry?.type], [join(cwd, 'sub/program'), 'other']);
+    const { found: top } = await ask(cwd, '/');
+    assert.deepEqual([top.path, top.entry?.type, top.above, top.way], ['/', 'directory', undefined, []]);
     const before = await ask(project({ a: '' }), 'a');
     assert.equal(before.found.entry?.inFork, true);
   });

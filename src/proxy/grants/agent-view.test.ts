@@ -99,6 +99,8 @@ describe('the view of an agent', { skip: withoutFuse }, () => {
       policy: 'allow eve_t tool:x execute\n',
     });
     assert.deepEqual(others.warnings, [], 'another type’s rule');
+    const inPlace = await offered({ agent: 'ada', mounts: '/run\t/run\tro\t-\n' });
+    assert.ok(inPlace.asked === undefined, 'of the host, at its own path');
     const own = await offered({ agent: 'ada', mounts: '/ctx/tool\t/ctx/tool\tro\t-\n' });
     assert.ok(own.asked !== undefined, 'the view’s own path in its own place');
   });
