@@ -186,7 +186,18 @@ describe('a command on a fork', () => {
   it('takes as long as it may, and as its limits say: whichever is shorter', async () => {
     const cwd = project();
     const shortTime = await onItsFork(sh(cwd, 'sleep 60', { timeoutMilliseconds: 40, quota: { wallTime: 60 } }));
-    const shortLimit = await onItsFork(sh(cwd, 'sleep 60', { timeoutMilliseconds: 60_000, quota: { wallTime: 1 } }));
+    const [events, from] = [[] as unknown[], recorded.length];
+    const shortLimit = await onItsFork(
+      sh(cwd, 'sleep 60', {
+        ...{ timeoutMilliseconds: 60_000, quota: { wallTime: 1 } },
+        onLimit: (event) => void events.push(event),
+      }),
+    );
+    assert.ok(shortLimit.limitEvents.some(({ percent }) => percent === 100));
+    assert.deepEqual(events, shortLimit.limitEvents);
+    const limits = since(from).filter(({ type }) => type === 'limit');
+    const statuses = shortLimit.limitEvents.map(({ percent }) => (percent === 100 ? 'denied' : 'ok'));
+    assert.deepEqual([limits.map(({ status }) => status), limits.map(({ facts }) => facts)], [statuses, events]);
     for (const { timedOut, exitCode } of [shortTime, shortLimit])
       assert.deepEqual([timedOut, exitCode !== 0], [true, true]);
   });

@@ -13,7 +13,7 @@ function stage() {
   };
   return { asked, host: { askTrees } as Host, without: {} as Host };
 }
-const request = { cwd: '/work', agent: 'ada' };
+const request: Parameters<typeof withTreesOf>[1] = { cwd: '/work', agent: 'ada' };
 const entry = (of: string, target: string, access: string) => ({ of, source: `memory:${target}`, target, access });
 const authority = (...entries: readonly object[]) => ({ authority: { view: { entries } } }) as never;
 
