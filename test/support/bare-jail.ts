@@ -142,7 +142,11 @@ export function bareJail(kind: JailIdentity['kind'] = 'self'): BareJail {
   const user = isShifted ? {} : bareUser;
   const [ownerUid, ownerGid] = isShifted ? [identityShift, identityShift] : [uid, gid];
   const base = mkdtempSync(join(temporaryRoot(), 'ctx-bare-'));
-  after(() => rmSync(base, { recursive: true, force: true }));
+  after(() => {
+    // What a jail left may have any mode; root needs no permission.
+    if (!isRoot) spawnSync('chmod', ['-R', 'u+rwX', base]);
+    rmSync(base, { recursive: true, force: true });
+  });
   chmodSync(base, 0o755);
   const program = join(base, 'jail');
   copyFileSync(fileURLToPath(new URL('../../../native/jail', import.meta.url)), program);
