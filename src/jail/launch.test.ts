@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict';
-import { chmodSync, closeSync, fstatSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
@@ -138,13 +148,16 @@ for (const [how, { start }] of Object.entries(ways)) {
 
     it('has ended when that is told, unless it is still in a control group', async () => {
       acts(`${whole}; ${waits}`);
-      assert.equal((await start(plain).done).exitCode, 2);
+      const early = start(plain);
+      assert.equal((await early.done).exitCode, 2);
       const grouped: Plan = [{ do: 'control group', directory: '/x' }, ...plan];
       writeFileSync(at('size'), String(frame(0, kinds.jail, planBytes(grouped)).length));
       const jail = start({ ...plain, plan: grouped });
       assert.equal(await state(jail.done), 'waits');
       writeFileSync(at('go'), '');
       assert.equal((await jail.done).exitCode, 2);
+      // It goes with the file that the next test takes away.
+      await until(() => !existsSync(`/proc/${early.pid}`), 'the first is gone');
     });
 
     it('is ended by its lifeline, as often as it is asked for', async () => {
