@@ -68,6 +68,7 @@ describe('the reports of a jail', () => {
       `0 read-only-cache ${process.pid} /c`,
       '0 exited 0 1 2 3',
     );
+    assert.equal(reports.outcome(null).userMicroseconds, 1);
     assert.deepEqual(reports.outcome(null).heldCaches, [
       { path: '/a b' },
       { path: '/c', holder: { pid: parent, directory: readlinkSync(`/proc/${parent}/cwd`) } },

@@ -8,6 +8,7 @@ import { frame, request } from '../../src/jail/frame.js';
 import type { Operation } from '../../src/jail/operation.js';
 import { planBytes } from '../../src/jail/plan-bytes.js';
 import { type BareJail, bareUser, type Streams } from './bare-jail.js';
+import { slowness } from './process.js';
 
 export interface AskedOptions {
   /** `serve` keeps it for many commands; `beside` takes more beside its own. */
@@ -17,6 +18,9 @@ export interface AskedOptions {
   /** Descriptors after all others: ends of channels, then the directory of its sockets. */
   readonly more?: readonly number[];
 }
+
+/** Much longer than anything takes that these jails are asked, on the busiest machine. */
+const patienceMilliseconds = 60_000;
 
 /** Which descriptor takes what is asked, and which one ends everything. */
 const asking = { serve: [3, 5], beside: [5, 3], once: [3, 3] } as const;
@@ -124,15 +128,23 @@ export class AskedJail {
   }
 
   async #until<T>(look: () => T | undefined, what: string): Promise<T> {
-    let hasEnded = false;
+    let reason = '';
     void this.closed.then(() => {
-      hasEnded = true;
+      reason = 'has ended';
     });
-    for (;;) {
-      const found = look();
-      if (found !== undefined) return found;
-      assert.ok(!hasEnded, `the jail has ended without ${what}: ${this.said.join('\n')}`);
-      await once(this.#heard, 'any');
+    const timer = setTimeout(() => {
+      reason = 'says nothing more';
+      this.#heard.emit('any');
+    }, patienceMilliseconds * slowness);
+    try {
+      for (;;) {
+        const found = look();
+        if (found !== undefined) return found;
+        assert.equal(reason, '', `the jail ${reason}, without ${what}: ${this.said.join('\n')}`);
+        await once(this.#heard, 'any');
+      }
+    } finally {
+      clearTimeout(timer);
     }
   }
 
