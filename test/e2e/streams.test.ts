@@ -53,6 +53,8 @@ forEachUser((user) => {
   test('beside a terminal, stderr is the terminal or where it was sent', async () => {
     const project = stage.project();
     const errors = stage.makeDirectory('errors');
+    // On a busy machine a first use would show how far it has come.
+    await stage.inside(project, 'true');
     for (const file of ['', join(errors, 'err')]) {
       const words = [stage.program, 'exec', '--', 'sh', '-c', 'test -t 0 && test -t 1 && echo out; echo "e""rr" >&2'];
       const { code, stdout, stderr } = await stage.start(project, ['python3', '-c', atTerminal, file, ...words])
