@@ -45,7 +45,7 @@ export const chosenJail = [
   {
     file: 'native/jail/owner/serve.c',
     from: 'if (command && frame->size == 4) kill(',
-    to: 'if (command && frame->size >= 0) kill(',
+    to: 'if (command && frame->size != 5) kill(',
     why: 'a request for a signal that is cut short would send one at random',
     tests: ['attacks/asked-jail'],
   },

@@ -67,15 +67,20 @@ interface Way {
 }
 
 const argv = ['sh', '-c', look];
-const umask = ['sh', '-c', 'umask 027; exec "$0" "$@"'];
+/** With a mask and, where it is root's, a further group: the one is handed on, the other is not. */
+const caller = `import os, sys
+os.umask(0o27)
+if os.geteuid() == 0: os.setgroups([64741])
+os.execv(sys.argv[1], sys.argv[1:])`;
+const called = ['/usr/bin/python3', '-c', caller];
 
 const ways: Readonly<Record<string, Way>> = {
-  'made for one command': { first: true, run: (jail, options) => jail.run(jail.plan(argv, options), umask) },
+  'made for one command': { first: true, run: (jail, options) => jail.run(jail.plan(argv, options), called) },
   'kept for many': {
     first: false,
     async run(jail, options) {
       const { jail: kept, command } = jail.keptPlans(argv, options);
-      const keeping = await jail.keep(kept, umask);
+      const keeping = await jail.keep(kept, called);
       const ended = await keeping.run(command);
       await keeping.end();
       return ended;
@@ -85,7 +90,7 @@ const ways: Readonly<Record<string, Way>> = {
     first: false,
     async run(jail, options) {
       const { jail: kept, command } = jail.keptPlans(argv, options);
-      const keeping = await jail.keep(kept, umask);
+      const keeping = await jail.keep(kept, called);
       assert.match(await keeping.release(), /released$/);
       assert.match(await keeping.mount(kept.filter((operation) => operation.do === 'overlay')), /mounted$/);
       const ended = await keeping.run(command);
@@ -101,7 +106,7 @@ const ways: Readonly<Record<string, Way>> = {
         options,
       );
       const { command } = jail.openPlans(['sh', '-c', look], options);
-      const said = await jail.runAsked(open, [{ kind: request.command, payload: planBytes(command) }], umask);
+      const said = await jail.runAsked(open, [{ kind: request.command, payload: planBytes(command) }], called);
       // It may be ended with the other one, which waits for its last file.
       return /^0 exited 0 /m.test(said) ? 0 : said;
     },
