@@ -128,7 +128,11 @@ describe('a command of a kept jail', () => {
       for (const id of [1, 2]) {
         await new Promise((resolve) => void kept.stream(id, 1).then((socket) => socket.once('data', resolve)));
       }
-      for (const payload of [Buffer.alloc(0), number(signals.SIGKILL).subarray(0, 3), Buffer.alloc(5, signals.SIGKILL)])
+      for (const payload of [
+        Buffer.alloc(0),
+        number(signals.SIGKILL).subarray(0, 3),
+        Buffer.concat([number(signals.SIGKILL), Buffer.alloc(1)]),
+      ])
         kept.ask(1, request.signal, payload);
       kept.ask(3, request.signal, number(signals.SIGKILL));
       kept.ask(1, request.signal, number(signals.SIGUSR1));

@@ -68,7 +68,8 @@ interface Way {
 
 const argv = ['sh', '-c', look];
 /** With a mask and, where it is root's, a further group: the one is handed on, the other is not. */
-const caller = `import os, sys
+const caller = `import os, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 os.umask(0o27)
 if os.geteuid() == 0: os.setgroups([64741])
 os.execv(sys.argv[1], sys.argv[1:])`;
