@@ -1,6 +1,7 @@
 /** All rows: faults in code that acts, each `{ file, from, to, why, tests }`. */
 
 import { chosen } from './chosen.mjs';
+import { chosenDecide } from './chosen-decide.mjs';
 import { chosenEighth } from './chosen-eighth.mjs';
 import { chosenEleventh } from './chosen-eleventh.mjs';
 import { chosenFifth } from './chosen-fifth.mjs';
@@ -28,6 +29,7 @@ export const tables = [
   ...chosenNinth,
   ...chosenTenth,
   ...chosenEleventh,
+  ...chosenDecide,
   ...chosenProxy,
   ...chosenTree,
   ...chosenJail,
