@@ -2,10 +2,9 @@
  * From a task to its Surface. Pure: what is on the host (roots, which directories are repositories, the environment)
  * comes in as facts; which of the paths exist is asked later, when mounts are made.
  */
-import { contains, isNormalPath } from './absolute-path.js';
+import { contains } from './absolute-path.js';
 import { resolveScope, type Scope } from './scope.js';
 import { makeSurface, type Surface } from './surface.js';
-import { quoted, refuse } from './syntax.js';
 import { type DroppedTemplate, defaultToolingPaths, expandPaths, type PathEnvironment } from './tooling-paths.js';
 import { isNearWorkspace, type WorkspaceFile, type WorkspaceRepository } from './workspace-file.js';
 
@@ -87,9 +86,6 @@ export function resolveSurface(request: SurfaceRequest): ResolvedSurface {
     return result.paths;
   };
   const { workspaceMetadata } = request;
-  if (workspaceMetadata !== undefined && !isNormalPath(workspaceMetadata)) {
-    refuse('surface', `expected a canonical workspace directory, got ${quoted(workspaceMetadata)}`);
-  }
   const surface = makeSurface({
     cwd,
     additionalWrites: expanded([...(request.task?.writes ?? []), ...(request.agent?.writes ?? [])]),
