@@ -65,4 +65,23 @@ describe('the tools of an agent beside those of the server', () => {
       await assert.rejects(answer({ ...said(cut), ...good }, object), { code: 'EFBIG' }, cut);
     }
   });
+
+  it('are called by their own name, with what was given, as long as the caller waits', async () => {
+    const { signal } = new AbortController();
+    const calls: unknown[][] = [];
+    const workspace = {
+      callTool: async (...given: unknown[]) => {
+        calls.push(given);
+        return { stdout: null, stderr: null, exitCode: 0, signal: null };
+      },
+    };
+    const context = { workspace, signal, timeoutMilliseconds: 77, say: () => undefined } as unknown as Context;
+    await callAgentTool({ name: 'tool.own', tool: tool('own') }, { a: 1 }, context);
+    const [name, given, options] = calls[0] ?? [];
+    const { signal: passed, timeoutMilliseconds } = options as { signal: AbortSignal; timeoutMilliseconds: number };
+    assert.deepEqual(
+      [calls.length, name, given, passed === signal, timeoutMilliseconds],
+      [1, 'own', { a: 1 }, true, 77],
+    );
+  });
 });

@@ -24,6 +24,16 @@ describe('read_file', () => {
     }
   });
 
+  it('gives as many lines as were asked for, from any of them', async () => {
+    const lines = Array.from({ length: 9 }, (_, at) => `line ${at + 1}`);
+    for (let offset = 1; offset <= lines.length; offset += 1) {
+      for (const limit of [1, 2, 5, 9, 20]) {
+        const [shown = ''] = (await read(lines.join('\n'), { offset, limit })).split('\n[');
+        assert.equal(shown, lines.slice(offset - 1, offset - 1 + limit).join('\n'), `${limit} from ${offset}`);
+      }
+    }
+  });
+
   it('says so where a line is cut, on both sides of the limit, and where it is', async () => {
     for (const length of [toolTextCharacters - 1, toolTextCharacters, toolTextCharacters + 1, 3 * toolTextCharacters]) {
       const isCut = length > toolTextCharacters;

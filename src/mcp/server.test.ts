@@ -111,6 +111,7 @@ test('each tool says what it can do at worst, and only what reads is said to rea
   const { result } = client.answers.get(1) as {
     result: { tools: { name: string; annotations: Record<string, unknown> }[] };
   };
+  assert.ok(result.tools.every(({ annotations }) => annotations['openWorldHint'] === false));
   const told = result.tools.map(({ name, annotations }) => [
     name,
     annotations['readOnlyHint'],
