@@ -106,6 +106,18 @@ describe('a body', () => {
     assert.equal(faultOf(right), 'none');
   });
 
+  it('with a value that canonical JSON does not have is named like any other', () => {
+    const withFacts = (facts: string) => written({ facts: { x: 0 } }).replace('"x":0', facts);
+    assert.equal(faultOf(withFacts('"a":1e999')), 'not canonical');
+    for (const depth of [100, 30_000]) {
+      const deep = (open: string, close: string) => `"a":${open.repeat(depth)}1${close.repeat(depth)}`;
+      for (const facts of [deep('[', ']'), deep('{"a":', '}'), deep('[ ', ']'), deep('{"b":1,"a":', '}')]) {
+        const fault = faultOf(withFacts(facts));
+        if (depth > 100 || / |"b"/.test(facts)) assert.equal(fault, 'not canonical', facts.slice(0, 20));
+      }
+    }
+  });
+
   it('is JSON, and UTF-8', () => {
     const text = written({});
     for (const bad of [

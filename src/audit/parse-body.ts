@@ -4,6 +4,7 @@
  * not take is read the long way, which says what is wrong with it.
  */
 import { canonicalJson, type Json } from '../base/canonical-json.js';
+import { hasCode } from '../base/errno.js';
 import { isRecord, parseJson } from '../base/shape.js';
 import type { Body } from './format.js';
 import { layers, type RecordStatus, type RefusalLayer, statuses } from './record.js';
@@ -112,7 +113,9 @@ export function parseBody(bytes: Buffer, from: number, end: number): Body | Body
     }
     return body;
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return { fault: 'malformed', text: 'its body is not JSON' };
+    if (error instanceof SyntaxError) return { fault: 'malformed', text: 'its body is not JSON' };
+    // A number beyond all numbers, or nested more deeply than we write, or than can be looked at.
+    if (!(error instanceof RangeError) && !hasCode(error, 'EINVAL')) throw error;
+    return { fault: 'not canonical', text: 'its body has a value that canonical JSON does not' };
   }
 }
