@@ -49,6 +49,27 @@ describe('a seal', () => {
     assert.ok(found(points).ok);
   });
 
+  it('is of each chain that grew, once, and of none where nothing was added', () => {
+    const recorder = place.recorder();
+    const add = (agent?: string) => recorder.append({ type: 'x', object: 'y', status: 'ok', agent });
+    const chains = () => sealAll(recorder, []).chains.map(({ chain, seq }) => `${chain} ${seq}`);
+    add('coder');
+    add();
+    const [person, coder, host] = chains();
+    assert.deepEqual([person, coder], ['person 2', 'agent/coder 2']);
+    assert.match(host ?? '', /^host \d+$/);
+    assert.deepEqual(chains(), []);
+    add('coder');
+    assert.deepEqual(
+      chains().map((each) => each.split(' ')[0]),
+      ['agent/coder', 'host'],
+    );
+    add();
+    assert.deepEqual(chains()[0], 'person 3');
+    recorder.close();
+    assert.ok(found().ok);
+  });
+
   it('is not given to an anchor that holds another record than this one, which says so', () => {
     const points: AnchorPoint[] = [];
     sealed([anchorOf(points)]);

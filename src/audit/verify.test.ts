@@ -232,5 +232,7 @@ describe('a record that was tampered with', () => {
     });
     assert.deepEqual(faults(found), ['torn person']);
     assert.match(found.problems[0]?.text ?? '', /^before it were 2 whole lines/);
+    const told = warned(found).map((text) => /^torn person: \d+ bytes of a torn end were set aside/.test(text));
+    assert.deepEqual(told, [true]);
   });
 });

@@ -151,6 +151,11 @@ describe("Claude Code's protocol", () => {
 
 describe('the JSON protocol', () => {
   it('has five tools', () => {
+    for (const access of ['read', 'write'] as const) {
+      const { action: found } = jsonCall({ version: 1, cwd: '/w', tool: access, paths: ['a', '/b'] });
+      const uses = ['a', '/b'].map((path) => ({ path, access, tree: true }));
+      assert.deepEqual(found, { kind: 'paths', uses }, 'a directory is used with all in it');
+    }
     const of = (rest: object) => jsonCall({ version: 1, cwd: '/w', ...rest } as JsonValue).action.kind;
     assert.equal(of({ tool: 'read', paths: ['a', 'b'] }), 'paths');
     assert.equal(of({ tool: 'write', paths: ['a'] }), 'paths');

@@ -112,6 +112,9 @@ describe('a pattern', () => {
     assert.deepEqual(starts('{}{/etc,/usr}'), ['.']);
     assert.deepEqual(starts('a/{b'), ['a']);
     assert.deepEqual(starts('a}/{b,c}'), ['.']);
+    for (const escaped of ['\\{/etc,/usr\\}/x', '{/etc\\,/usr}/x', '/etc\\/x', '\\/etc/x']) {
+      assert.ok(starts(escaped).includes('/etc/x'), `${escaped} may mean its letters`);
+    }
   });
 
   it('does not climb by what an escape or an alternative leaves of it', () => {

@@ -108,6 +108,25 @@ describe('the hook in a settings text', () => {
     }
   });
 
+  it('is made whole where it is not for every tool, or not a command', () => {
+    const whole = JSON.parse(install('{}'));
+    const [{ hooks, ...entry }] = whole.hooks.PreToolUse;
+    const [hook] = hooks;
+    const { matcher: _matcher, ...unmatched } = entry;
+    for (const other of [
+      { ...entry, matcher: 'Bash', hooks },
+      { ...unmatched, hooks },
+      { ...entry, matcher: 7, hooks },
+      { ...entry, hooks: [{ ...hook, type: 'prompt' }] },
+      { ...entry, hooks: [{ command: hook.command }] },
+      { ...entry, hooks: [hook, hook] },
+    ]) {
+      const made = install(JSON.stringify({ hooks: { PreToolUse: [other] } }));
+      assert.deepEqual(JSON.parse(made), whole, JSON.stringify(other));
+    }
+    assert.throws(() => installed('[]', 'x', '/settings.json'), { code: 'EINVAL', path: '/settings.json' });
+  });
+
   it('is not taken for somebody else’s', () => {
     for (const other of [
       "'/opt/ctx' hook claude-code",
