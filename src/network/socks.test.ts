@@ -31,5 +31,15 @@ describe('a SOCKS5 client', () => {
     }
     assert.throws(() => takeRequest(socksRequest('a.example', 0).subarray(3)), { code: 'EINVAL' });
     assert.throws(() => takeRequest(request(2, 0, 0)), { code: 'EINVAL' });
+    const good = request(1, 10, 0, 0, 1, 0, 80);
+    assert.equal(takeRequest(good)?.used, good.length);
+    for (const [at, byte] of [
+      [0, 4],
+      [0, 0],
+      [2, 1],
+      [2, 255],
+    ] as const) {
+      assert.throws(() => takeRequest(Buffer.from(good.with(at, byte))), { code: 'EINVAL' }, `${byte} at ${at}`);
+    }
   });
 });
