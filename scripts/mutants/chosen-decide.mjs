@@ -96,7 +96,7 @@ export const chosenDecide = [
     from: 'task.reads.length + task.writes.length + task.network.length',
     to: 'task.reads.length + task.writes.length - task.network.length',
     why: 'a task with a path and a host would be judged by its workspace alone',
-    tests: ['hook/hook-limits'],
+    tests: ['hook/task-limits'],
   },
   {
     file: 'src/hook/hook.ts',
