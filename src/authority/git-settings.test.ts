@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../test/property/seeded.js';
-import { gitKey, gitPath, gitSettingsText, isSigning, parseGitSettings } from './git-settings.js';
+import { gitKey, gitPath, gitSettingsText, isSigning, parseGitSettings, signingSettings } from './git-settings.js';
 
 const read = (text: string) => parseGitSettings(text)?.map((setting) => `${gitKey(setting)}=${setting.value}`);
 
@@ -76,6 +76,9 @@ describe('settings that ask for a signing key', () => {
     for (const line of ['commit gpgsign false', 'push gpgsign no', 'tag gpgsign off', 'tag gpgsign 0']) {
       assert.ok(!set(line), line);
     }
+    const named = ['commit.gpgSign', 'push.gpgSign', 'tag.forceSignAnnotated', 'tag.gpgSign'];
+    assert.deepEqual([...signingSettings], named, 'all that is asked for is put off');
+    for (const name of signingSettings) assert.ok(set(`${name.replace('.', ' ')} true`), name);
     for (const line of ['xcommit gpgsign true', 'commit gpgsignx true', 'gpg program true'])
       assert.ok(!set(line), line);
   });

@@ -12,6 +12,7 @@ import {
 } from './program-paths.js';
 import { resolveSurface, type SurfaceRequest } from './resolve-surface.js';
 import { defaultToolingPaths } from './tooling-paths.js';
+import { isNearWorkspace } from './workspace-file.js';
 
 const request: SurfaceRequest = {
   scope: 'any',
@@ -91,6 +92,27 @@ describe('a surface', () => {
     );
     const { workspace: _none, ...alone } = { ...request, workspace: undefined };
     assert.deepEqual(resolveSurface(alone).surface.siblingReads, []);
+  });
+
+  it('is near a place in it or one step beside it, of which no part is hidden', () => {
+    const near = ['/w/app', '/w/app/a', '/w/app/a/b.c', '/w/api', '/w/x.y'];
+    const far = [
+      '/',
+      '/w',
+      '/w/.api',
+      '/w/app/.git',
+      '/w/app/a/.b',
+      '/w/api/x',
+      '/v/app',
+      '/w/app/',
+      '/w/../w/api',
+      'api',
+      '',
+    ];
+    for (const path of near) assert.ok(isNearWorkspace('/w/app', path), path);
+    for (const path of far) assert.ok(!isNearWorkspace('/w/app', path), path);
+    assert.ok(!isNearWorkspace('/', '/'));
+    assert.ok(isNearWorkspace('/', '/a'));
   });
 
   it('of a task in a pool is the worktree around it, whole', () => {
