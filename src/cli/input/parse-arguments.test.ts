@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { seeded } from '../../../test/property/seeded.js';
 import { ErrnoError, hasCode } from '../../base/errno.js';
 import type { Verb } from '../verb.js';
+import { verbs } from '../verbs.js';
 import { ownWords, parseArguments, parseDuration } from './parse-arguments.js';
 
 const load = () => Promise.reject(new Error('not called'));
@@ -33,6 +34,29 @@ function refusal(verb: Verb, given: readonly string[]): string {
   }
   return assert.fail(`took ${given.join(' ')}`);
 }
+
+/** What may be given more than once, whatever the verb: as docs say it. */
+const repeated: Readonly<Record<string, readonly string[]>> = {
+  paths: ['read', 'write', 'write-live', 'ours', 'theirs'],
+  hosts: ['net', 'net-private', 'allow-host'],
+  others: ['env', 'secret', 'mount', 'weaken', 'tool', 'pass-env'],
+};
+
+it('every option of every verb is taken once, or as often as it makes sense', () => {
+  const often = new Set(Object.values(repeated).flat());
+  for (const verb of verbs) {
+    for (const { name, value, choices } of verb.options) {
+      const given = value === undefined ? `--${name}` : `--${name}=${choices?.[0] ?? '1'}`;
+      // Of an object that is made, `tool` and `secret` are names of options, too.
+      const words =
+        verb.words === 'none' ? [] : ['--', ...Array(typeof verb.words === 'object' ? verb.words.least : 1).fill('w')];
+      const twice = () => parseArguments(verb, [given, given, ...words]).values(name).length;
+      assert.equal(parseArguments(verb, [given, ...words]).flag(name), true, `${verb.name} ${given}`);
+      if (often.has(name)) assert.equal(twice(), 2, `${verb.name} ${given}`);
+      else assert.throws(twice, { code: 'EINVAL' }, `${verb.name} ${given}`);
+    }
+  }
+});
 
 describe('the words of a call', () => {
   it('are options, then the command untouched, with or without --', () => {

@@ -46,6 +46,21 @@ function report(more: Partial<Envelope> = {}, paint = plain): string {
   return reportText({ ...nothing, ...more } as unknown as Envelope, paint);
 }
 
+describe('trees that a command wrote to', () => {
+  it('are shown with what changed in them, where it is known and there is any', () => {
+    const mount = { specification: 'chunked:n', target: '/n', more: 0, undoable: true };
+    const mounts = (changes: unknown, more = {}) =>
+      report({ mounts: [{ ...mount, changes, ...more }] } as Partial<Envelope>);
+    assert.equal(mounts(null), report());
+    assert.equal(mounts([]), report());
+    const lines = mounts([change('a'), change('b', 'modified'), change('c', 'deleted')]).split('\n');
+    assert.match(lines.at(-5) ?? '', /^ {2}3 paths changed in \/n \(chunked:n\); ctx rollback /);
+    assert.deepEqual(lines.slice(-4), ['    A a', '    M b', '    D c', '']);
+    const more = mounts([change('a')], { more: 4, undoable: false });
+    assert.match(more, /^ {2}5 paths changed in \/n \(chunked:n\)\n {4}A a\n/m);
+  });
+});
+
 describe('the report of a command', () => {
   it('is one line where nothing happened', () => {
     assert.equal(report(), 'ctx  exit 0  12 ms  no files changed\n');

@@ -89,6 +89,8 @@ test('one record is shown in full', async () => {
       new RegExp(`^record +${chain}:${seq}\ntime +TIME\n(?:.*\n)*previous +.{64}\nhead +${head}\n$`),
     ],
     [`audit show ${chain}:${seq} --as coder`, 0, /./],
+    [`audit show ${chain}:3`, 0, /^changes +\["modified a"\]\n/m],
+    [`audit show ${chain}:2`, 0, /^argv +sh -c 'echo two > a'\n/m],
     [`audit show ${chain}:${seq} --as other`, 'EACCES'],
     ['audit show 1 --as coder', 'EACCES'],
     ['audit show 1', 0, /^record +person:1\n/],

@@ -59,7 +59,7 @@ test('a tree is written, read, listed and emptied', () => {
     [[['put', tree, '/a/b/c', '--parents'], 'deep'], '0', ''],
     [[['put', tree, '/a/b/c', '--parents'], 'deeper'], '0', ''],
     [[['cat', tree, '/a/b/c']], '0', 'deeper'],
-    [[['ls', tree]], '0', /^drwxr-xr-x .* a\n-rw-r--r-- +5 .* f\n$/],
+    [[['ls', tree]], '0', /^drwxr-xr-x +\d+ {2}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ {2}a\n-rw-r--r-- +5 .* f\n$/],
     [[['ls', tree, '/f']], '0', /^-rw-r--r-- +5 .* \/f\n$/],
     [[['ls', tree, '/a/b', '--json']], '0', /"name":\s*"c",\s*"kind":\s*"file",\s*"size":\s*6,\s*"mode":\s*420/],
     [[['ls', tree, '/missing']], 'ENOENT', ''],

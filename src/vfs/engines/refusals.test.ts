@@ -121,6 +121,36 @@ describe('an overlay', () => {
   });
 });
 
+describe('a directory of both trees of an overlay', () => {
+  it('has what both have, however it was found', async () => {
+    const [upper, lower] = [memoryFileSystem({ root }), memoryFileSystem({ root })];
+    for (const [tree, name] of [
+      [upper, 'u'],
+      [lower, 'l'],
+    ] as const) {
+      const { inode } = tree.mkdir(tree.root, 'd', root) as Attributes;
+      tree.create(inode, name, root, both);
+      tree.mkdir(inode, 'deep', root);
+      const deep = (tree.lookup(inode, 'deep') as Attributes).inode;
+      tree.create(deep, name, root, both);
+    }
+    for (const way of ['listed', 'looked up']) {
+      const tree = overlayFileSystem({ upper, lower });
+      const below = async (inode: number, name: string) =>
+        way === 'listed'
+          ? (((await tree.readdir(inode)) as readonly Entry[]).find((entry) => entry.name === name)?.inode ?? 0)
+          : ((await tree.lookup(inode, name)) as Attributes).inode;
+      const names = async (inode: number) =>
+        ((await tree.readdir(inode)) as readonly Entry[]).map(({ name }) => name).sort();
+      const d = await below(tree.root, 'd');
+      assert.deepEqual(await names(d), ['deep', 'l', 'u'], way);
+      const deep = await below(d, 'deep');
+      assert.deepEqual(await names(deep), ['l', 'u'], way);
+      refuses('ENOTEMPTY', () => tree.rmdir(d, 'deep'));
+    }
+  });
+});
+
 describe('trees that are joined', () => {
   it('keep their names, files and links apart, and what others are mounted on in its place', async () => {
     const [top, other] = [memoryFileSystem({ root }), memoryFileSystem({ root })];
