@@ -3,6 +3,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after } from 'node:test';
+import { composeHost } from '../../src/compose.js';
 import { type OpenOptions, open, operate, type Workspace } from '../../src/index.js';
 
 export class Opened {
@@ -35,6 +36,11 @@ export class Opened {
     const workspace = await open({ data: this.data, directory: this.project, ...options });
     this.#workspaces.push(workspace);
     return workspace;
+  }
+
+  /** With these variables beside those of the process. */
+  host(environment: Readonly<Record<string, string>> = {}) {
+    return composeHost({ ...process.env, CTX_DATA: this.data, ...environment });
   }
 
   operate() {
