@@ -142,13 +142,22 @@ test('the report of a command as JSON names all of it, also one that did not run
     ['1\n', '2\n', 300_000, false],
   );
   assert.deepEqual(Object.values(request.quota), [2 ** 30]);
-  const streamed = await calls.run(['exec', '--json', '--stream', '--', 'sh', '-c', 'echo 1; exit 5']);
+  const streamed = await calls.run([
+    'exec',
+    '--json',
+    '--stream',
+    '--',
+    'sh',
+    '-c',
+    'echo 1; sleep 0.2; printf "\\\\303"; exit 5',
+  ]);
   const lines = streamed.stdout
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line));
   assert.equal(streamed.code, 5);
   assert.deepEqual(lines[0], { version: 1, event: 'output', stream: 'stdout', text: '1\n' });
+  assert.deepEqual(lines.at(-2), { version: 1, event: 'output', stream: 'stdout', base64: 'ww==' });
   assert.equal(lines.at(-1).exitCode, 5);
   const missing = await calls.run(['exec', '--json', '--', 'nosuch']);
   const { decision, error } = json(missing);

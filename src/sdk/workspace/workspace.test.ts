@@ -217,6 +217,17 @@ describe('a workspace', () => {
     await workspace.close();
   });
 
+  it('answers in the order in which it was asked', async () => {
+    const workspace = await opened.open();
+    const paths = async () => (await workspace.status()).changes.map(({ path }) => path);
+    const [, written] = await Promise.all([workspace.write('ordered', 'x'), paths()]);
+    assert.deepEqual(written, ['ordered']);
+    const [applied, after, next] = await Promise.all([workspace.apply(), paths(), workspace.run(['touch', 'later'])]);
+    assert.deepEqual([applied.done, after, next.changes.map(({ path }) => path)], [true, [], ['later']]);
+    const [dropped, left] = await Promise.all([workspace.drop(), paths()]);
+    assert.deepEqual([dropped.dropped, left], [1, []]);
+  });
+
   it('gives kept jails that are the caller’s own', async () => {
     const workspace = await opened.open();
     const jail = await workspace.keepJail();
