@@ -4,6 +4,7 @@ import { chosen } from './chosen.mjs';
 import { chosenDecide } from './chosen-decide.mjs';
 import { chosenEighth } from './chosen-eighth.mjs';
 import { chosenEleventh } from './chosen-eleventh.mjs';
+import { chosenFaces } from './chosen-faces.mjs';
 import { chosenFifth } from './chosen-fifth.mjs';
 import { chosenFourth } from './chosen-fourth.mjs';
 import { chosenJail } from './chosen-jail.mjs';
@@ -29,6 +30,7 @@ export const tables = [
   ...chosenNinth,
   ...chosenTenth,
   ...chosenEleventh,
+  ...chosenFaces,
   ...chosenDecide,
   ...chosenProxy,
   ...chosenTree,

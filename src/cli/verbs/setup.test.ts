@@ -1,6 +1,15 @@
 /** What a person sets up, looks at and ends: secrets, a project's defaults, hooks, tool sources, mounts, the host, and what runs. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { type Answer, Calls } from '../../../test/support/calls.js';
@@ -269,5 +278,17 @@ test('a tree, a fork and the objects are shown at directories, and nothing is le
   await calls.check(['vfs mount host:tree ../m --grants grants', 0, 'mounted host:tree at ~/m\n']);
   const { running } = json(await calls.run(['ps', '--json']));
   assert.ok(statSync(join(calls.directory, 'm', 'own')).size === 5 && running.length <= 1);
-  await calls.check(['vfs unmount ../m', 0, { directory: '~/m' }]);
+  const held = openSync(join(calls.directory, 'm', 'own'), 'r');
+  await calls.check(['vfs unmount ../m', 'EBUSY']);
+  closeSync(held);
+  await calls.all([
+    ['vfs unmount ../m', 0, { directory: '~/m' }],
+    ['vfs unmount /proc', 'EINVAL'],
+    ['vfs mount chunked:t ../m --writable', 0, 'mounted chunked:t at ~/m\n'],
+  ]);
+  writeFileSync(join(calls.directory, 'm', 'f'), 'written');
+  await calls.all([
+    ['vfs unmount ../m', 0, 'unmounted ~/m\n'],
+    ['vfs cat chunked:t /f', 0, 'written'],
+  ]);
 });
