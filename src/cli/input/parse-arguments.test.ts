@@ -186,3 +186,30 @@ describe('a duration', () => {
     }
   });
 });
+
+/** Of operands that are read otherwise than word by word. */
+const otherOperands: Readonly<Record<string, readonly [least: number, most: number]>> = {
+  'agent grant': [3, 3],
+  'agent revoke': [3, 3],
+  why: [2, 2],
+  hook: [1, 2],
+  'audit keys': [0, 2],
+  'rules add': [1, Number.POSITIVE_INFINITY],
+};
+
+it('every verb takes as many words as its operands say', () => {
+  for (const { name, words, operands = '' } of verbs) {
+    if (words === 'command') assert.match(operands, /COMMAND/, name);
+    if (words === 'command') continue;
+    const apart = operands.replace(/ ?\[?-- COMMAND.*$/, '');
+    const parts = apart.split(' ').filter(Boolean);
+    const isMany = parts.some((part) => part.includes('...'));
+    const counted = [
+      parts.filter((part) => !part.startsWith('[')).length,
+      isMany ? Number.POSITIVE_INFINITY : parts.length,
+    ] as const;
+    const [least, most] = otherOperands[name] ?? counted;
+    const said = words === 'none' ? { least: 0, most: 0 } : words;
+    assert.deepEqual([said.least, said.most], [least, most], `${name} ${operands}`);
+  }
+});
