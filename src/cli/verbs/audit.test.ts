@@ -182,6 +182,11 @@ test('heads are signed by a key that is kept, rotated and revoked, and the recor
   const copied = named(await calls.run(['audit', 'query', '--json', '--all', '--record', out]));
   assert.deepEqual(copied, named(await calls.run(['audit', 'query', '--json', '--all'])).slice(0, copied.length));
   assert.ok(copied.length > 10 && !existsSync(join(out, 'key')));
+  const files = readdirSync(out, { recursive: true }).map(String);
+  assert.deepEqual(
+    files.filter((file) => /(?:^|\/)lock$|secret|private/.test(file)),
+    [],
+  );
   const chain = join(out, 'person');
   const [segment = ''] = readdirSync(chain);
   appendFileSync(join(chain, segment), '{}\n');

@@ -1,10 +1,9 @@
-/** What goes on running, and what others start: harnesses with their profiles, hooks, tool sources, servers of mounts; and help. */
+/** What others start: harnesses with their profiles, hooks and tool sources; and help on every verb. */
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { type Answer, Calls } from '../../../test/support/calls.js';
-import { reasonNotToMount } from '../../../test/support/mount-users.js';
 import { checkout } from '../../../test/support/program.js';
 import { verbs } from '../verbs.js';
 
@@ -171,28 +170,4 @@ test('a source of tools is added, listed, shown, asked again and removed', async
   const refused = await calls.run(['tool', 'source', 'add', 'one', '--mcp', 'mcp.json']);
   assert.ok(refused.code !== 0 && !existsSync(join(calls.store, 'ctx', 'source', 'one')), refused.stderr);
   await calls.check(['tool source list', 0]);
-});
-
-test('what runs is listed with what it costs, and is ended by its number', { skip: reasonNotToMount() }, async () => {
-  mkdirSync(join(calls.project, 'tree'));
-  await calls.check(['vfs mount host:tree ../m', 0, 'mounted host:tree at ~/m\n']);
-  const { running } = json(await calls.run(['ps', '--json']));
-  const [{ pid, bytes, processes, since, ...rest }] = running;
-  const said = { kind: 'tree mount', origin: null, fork: null, holdsFork: false };
-  const place = join(calls.directory, 'm');
-  assert.deepEqual(rest, { ...said, what: place, end: `ctx vfs unmount ${place}` });
-  assert.ok(running.length === 1 && bytes > 0 && processes >= 1 && !Number.isNaN(Date.parse(since)));
-  await calls.all([
-    [
-      'ps',
-      0,
-      new RegExp(
-        `^${pid} {2}tree mount {2}the store: ~/m\n {2}since TIME, \\d+ process(?:es)?, .*; end it: ctx vfs unmount ~/m\n$`,
-      ),
-    ],
-    [`stop ${pid} 1`, 'ENOENT'],
-    [`stop ${pid}`, 0, `${pid}  tree mount, ~/m: ended\n`],
-    [`stop ${pid}`, 'ENOENT'],
-    ['ps', 0, 'nothing of ctx is running\n'],
-  ]);
 });

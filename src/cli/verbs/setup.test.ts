@@ -1,15 +1,6 @@
 /** What a person sets up, looks at and ends: secrets, a project's defaults, hooks, tool sources, mounts, the host, and what runs. */
 import assert from 'node:assert/strict';
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { type Answer, Calls } from '../../../test/support/calls.js';
@@ -256,12 +247,6 @@ test('a tree, a fork and the objects are shown at directories, and nothing is le
     file: string,
     text: string | undefined,
   ])[] = [
-    [
-      'vfs mount host:tree ../m --writable',
-      { specification: 'host:tree', directory: '~/m', writable: true },
-      'own',
-      'mine\n',
-    ],
     ['fork mount main ../m', { fork: 'main', directory: '~/m', writable: false }, 'f', 'forked\n'],
     ['view mount ../m --agent coder', { agent: 'coder', directory: '~/m' }, 'agent/coder.d/iso', undefined],
   ];
@@ -277,18 +262,29 @@ test('a tree, a fork and the objects are shown at directories, and nothing is le
   }
   await calls.check(['vfs mount host:tree ../m --grants grants', 0, 'mounted host:tree at ~/m\n']);
   const { running } = json(await calls.run(['ps', '--json']));
-  assert.ok(statSync(join(calls.directory, 'm', 'own')).size === 5 && running.length <= 1);
+  const [{ pid, bytes, processes, since, ...rest }] = running;
+  const place = join(calls.directory, 'm');
+  const said = { kind: 'tree mount', origin: null, fork: null, holdsFork: false };
+  assert.deepEqual(rest, { ...said, what: place, end: `ctx vfs unmount ${place}` });
+  assert.ok(running.length === 1 && bytes > 0 && processes >= 1 && !Number.isNaN(Date.parse(since)));
+  const listed = `^${pid} {2}tree mount {2}the store: ~/m\n {2}since TIME, \\d+ process(?:es)?, .*; end it: ctx vfs unmount ~/m\n$`;
+  await calls.all([
+    ['ps', 0, new RegExp(listed)],
+    [`stop ${pid} 1`, 'ENOENT'],
+  ]);
   const held = openSync(join(calls.directory, 'm', 'own'), 'r');
   await calls.check(['vfs unmount ../m', 'EBUSY']);
   closeSync(held);
   await calls.all([
-    ['vfs unmount ../m', 0, { directory: '~/m' }],
+    [`stop ${pid}`, 0, `${pid}  tree mount, ~/m: ended\n`],
+    [`stop ${pid}`, 'ENOENT'],
+    ['ps', 0, 'nothing of ctx is running\n'],
     ['vfs unmount /proc', 'EINVAL'],
-    ['vfs mount chunked:t ../m --writable', 0, 'mounted chunked:t at ~/m\n'],
+    ['vfs mount chunked:t ../m --writable', 0, { specification: 'chunked:t', directory: '~/m', writable: true }],
   ]);
   writeFileSync(join(calls.directory, 'm', 'f'), 'written');
   await calls.all([
-    ['vfs unmount ../m', 0, 'unmounted ~/m\n'],
+    ['vfs unmount ../m', 0, { directory: '~/m' }],
     ['vfs cat chunked:t /f', 0, 'written'],
   ]);
 });

@@ -119,10 +119,7 @@ describe('a workspace', () => {
     ] as const) {
       await refuses(code, act);
     }
-    await workspace.run({
-      shell: `head -c ${sdkFileBytes} /dev/zero > whole; head -c ${sdkFileBytes + 1} /dev/zero > more`,
-    });
-    assert.equal((await workspace.read('whole')).length, sdkFileBytes);
+    await workspace.run({ shell: `head -c ${sdkFileBytes + 1} /dev/zero > more` });
     await refuses('EFBIG', () => workspace.read('more'));
     assert.equal(readFileSync(join(opened.project, 'd/b'), 'utf8'), 'two\nthree\n');
     await workspace.drop();
