@@ -6,6 +6,7 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Opened } from '../../../test/support/opened.js';
 import { sdkFileBytes } from '../../base/limits/commands.js';
+import { operatorEntries } from '../entries.js';
 
 const opened = new Opened({ a: 'one\n', 'd/b': 'two\nthree\n' });
 const refuses = (code: string, act: () => Promise<unknown>) => assert.rejects(act, { code });
@@ -127,6 +128,8 @@ describe('a workspace', () => {
 
   it('has the tools of its agent, as its policy says', async () => {
     const operator = await opened.operate();
+    for (const part of Object.keys(operatorEntries.parts ?? {}))
+      assert.ok(part in operator && Reflect.get(operator, part) !== undefined, part);
     await operator.agents.make('coder');
     await operator.agents.set('coder', 'policy', 'allow coder_t tool:fs.read execute\n');
     const [workspace, without] = [await opened.open({ agent: 'coder' }), await opened.open()];
