@@ -10,7 +10,7 @@ export const chosenTree = [
   {
     file: 'native/tree/put.c',
     from: '  if (fd < 0 && is_lost(place)) return close(source), CLASHED;\n',
-    to: '',
+    to: '  if (fd < 0 && is_lost(place)) fail(errno, "create", place->path);\n',
     why: 'an apply would fail where the person removes a directory that it has just made',
     tests: ['tree/tree-person'],
   },
@@ -30,8 +30,8 @@ export const chosenTree = [
   },
   {
     file: 'native/tree/mirror.c',
-    from: '    note_problem(copy_text(path), errno, "it cannot be read");\n}',
-    to: '    errno = 0;\n}',
+    from: '    copy_entry(mirror, parent, name, path);\n  else if (!is_no_directory(errno))',
+    to: '    errno = 0;\n  else if (!is_no_directory(errno))',
     why: 'a change of the person’s that could not be read for a moment would be left out, and nothing said',
     tests: ['tree/tree-failures'],
   },

@@ -4,7 +4,8 @@
  * printed. Traces; so it works for static programs.
  *
  * kill-at N:COMMAND DIRECTORY PROGRAM ARGS...: the shell runs the command there instead, and the program goes on. Calls
- * that only look at something count, too. $PROGRAM is the process. The exit code is the program's own, or 99.
+ * that only look at something count, too. $PROGRAM is the process. The exit code is the program's own, or 99. With N+
+ * before the colon it is run at each call from there on.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -104,6 +105,7 @@ int main(int count, char **words) {
   if (count < 4) return 2;
   long wanted = atol(words[1]), met = 0;
   const char *command = strchr(words[1], ':');
+  const bool goes_on = command && command[-1] == '+';
   int code = 1;
   pid_t first = fork();
   if (first == 0) {
@@ -132,7 +134,7 @@ int main(int count, char **words) {
       ptrace(PTRACE_GET_SYSCALL_INFO, process, sizeof call, &call);
       bool counted = call.op == PTRACE_SYSCALL_INFO_ENTRY &&
                      (counts(process, &call, words[2]) || (command && is_look(process, &call, words[2])));
-      if (counted && ++met == wanted) {
+      if (counted && (++met == wanted || (goes_on && met > wanted))) {
         if (!command) return 0; /* and the kernel kills all of them */
         run(command + 1, first);
       }

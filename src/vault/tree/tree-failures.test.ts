@@ -166,7 +166,8 @@ for (const [name, { words, input, prepare, refuses, made, error = inputOutput }]
       prepare?.(home);
       const { code, told, why } = await run([failCall, number, String(error), ...host, program, ...words(home)], input);
       const what = `${name}, call ${number} fails with ${error}: ${code} ${told.join(' ')} ${why.replaceAll('\0', ' ')}`;
-      const problems = told.filter((word) => /^E[A-Z]+$/.test(word));
+      // Of layers that may go when they are merged it is not enough to tell.
+      const problems = name.startsWith('merge') ? [] : told.filter((word) => /^E[A-Z]+$/.test(word));
       if (code === 0 || code === notSoMany) {
         if (problems.length === 0 && !told.includes('clash')) assert.deepEqual(seen(join(home, made)), after, what);
         return code;

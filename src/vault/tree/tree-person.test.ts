@@ -155,6 +155,42 @@ describe('a person at every step of an apply', () => {
   }
 });
 
+describe('a person who saves again and again, from every step of an apply on', () => {
+  const saves = 4;
+  /** What was in the place when it was saved over is theirs to lose. */
+  const script = `n=$(($(cat ../count) + 1)); test $n -le ${saves} || exit 0
+    cat f >> ../replaced; echo >> ../replaced; printf "save $n" > mine && mv -T mine f && echo $n > ../count`;
+
+  it('has every save that was not saved over by a later one, in its place or beside it', async (context) => {
+    const killAt = compileKillAt(at('.'));
+    if (killAt === undefined) return context.skip(cannotKillAt);
+    await trials(async (trial) => {
+      if (!/^(old file|nothing) becomes (new file|nothing)/.test(trial.name)) return;
+      for (let step = 1; ; step += 1) {
+        trial.begin();
+        writeFileSync(trial.at('count'), '0');
+        writeFileSync(trial.at('replaced'), '');
+        const acted = `cd '${trial.at('origin')}'; { ${script}; } 2>/dev/null`;
+        const { code, told } = await trial.run(trial.action, [killAt, `${step}+:${acted}`, trial.at('origin')]);
+        if (code === notKilled) return assert.ok(step > 1, trial.name);
+        const what = `${trial.name}, step ${step}: ${told.join(' ')}`;
+        assert.equal(code, 0, what);
+        const aside = told.filter((_, index) => told[index + 1] === 'aside');
+        assert.deepEqual(trial.others(), [...aside].sort(), `${what}: nothing else is there`);
+        const texts = [...aside.map((path) => seen(trial.at('origin', path))), trial.seen('origin')];
+        const replaced = readFileSync(trial.at('replaced'), 'utf8').split('\n');
+        for (let save = 1; save <= Number(readFileSync(trial.at('count'), 'utf8')); save += 1) {
+          const text = `save ${save}`;
+          assert.ok(
+            texts.includes(text) || replaced.includes(text),
+            `${what}: ${text} of ${texts.join()}, ${replaced.join()}`,
+          );
+        }
+      }
+    });
+  });
+});
+
 describe('an apply that is killed at every step', () => {
   /** What comes after it, and what the entry is then. */
   const afterwards: Readonly<Record<string, (trial: Trial) => Promise<string>>> = {
