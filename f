@@ -1,1 +1,1 @@
-save 3
+save 4
