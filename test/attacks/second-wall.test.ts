@@ -193,6 +193,12 @@ describe('without Landlock and without the filter', () => {
     }
   });
 
+  it('what is not there is shown once more as an empty directory', async () => {
+    const again: Operation = { do: 'again', source: '/shown/missing', target: '/again/here', attributes: [] };
+    assert.equal(await jail.run(writablePlan('test -d /again/here && test -z "$(ls -A /again/here)"', again)), 0);
+    assert.equal(await jail.run(writablePlan('test ! -e /shown/missing', again)), 0);
+  });
+
   it('in the place of a directory that is hidden nothing can be made or changed', async () => {
     const hidden: Operation = { do: 'mask', path: '/shown/inner' };
     for (const script of ['echo x > /shown/inner/file', 'chmod 700 /shown/inner', 'touch /shown/inner']) {
