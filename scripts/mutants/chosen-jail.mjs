@@ -61,7 +61,7 @@ export const chosenJail = [
     from: 'slack = most < SMALL_CROWD ? 0 : most / CROWD_SLACK;',
     to: 'slack = most / CROWD_SLACK;',
     why: 'a few processes would be called a crowd',
-    tests: ['attacks/asked-jail'],
+    tests: ['attacks/made-for-command'],
   },
   {
     file: 'native/jail/owner/held.c',
