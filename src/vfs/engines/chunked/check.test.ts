@@ -348,3 +348,20 @@ describe('a snapshot of a chunk store', () => {
     );
   });
 });
+
+it('what is swept is asked for by its whole number', async () => {
+  const { file } = await stored();
+  await inDatabase(file, (database, heading) => {
+    const page = database.page(heading.head.page) as Buffer;
+    const numbers = [255, 256, 300, 65_536, 2 ** 40 + 7];
+    database.commit({ heading, pages: numbers.map((each) => [each, page] as const), dropped: [], chunks: [] });
+    const asked: number[] = [];
+    const keep = (each: number) => asked.push(each) > 0 && each !== 300;
+    assert.equal(
+      database.sweep(keep, () => true),
+      page.length,
+    );
+    assert.ok(numbers.every((each) => asked.includes(each)) && asked.includes(heading.head.page), asked.join(' '));
+    assert.deepEqual([database.page(300), database.page(256)?.equals(page)], [undefined, true]);
+  });
+});
