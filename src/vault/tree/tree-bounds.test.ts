@@ -115,6 +115,24 @@ describe('the digest of a layer', { skip: isRoot ? false : 'only root can set th
   });
 });
 
+describe('a list of changes', () => {
+  it('has paths that are longer than people’s as long as there is room for the rest of them', () => {
+    const above = `${'a'.repeat(250)}/${'b'.repeat(250)}`;
+    mkdirSync(at('lower'));
+    for (const [length, most, isListed] of [
+      [512, 1, true],
+      [513, 1, true],
+      [514, 1, false],
+      [514, 2, true],
+    ] as const) {
+      write(`upper-${length}-${most}/${above}/${'c'.repeat(length - above.length - 1)}`, '');
+      const words = ['diff', '--upper', at(`upper-${length}-${most}`), '--lower', at('lower'), '--most', String(most)];
+      const told = splitFields(spawnSync(program, words).stdout);
+      assert.equal(told.length / 8, isListed ? 3 : 2, `${length} bytes, room for ${most}`);
+    }
+  });
+});
+
 describe('files with several names', () => {
   it('are counted once, however many there are', async () => {
     mkdirSync(at('layer'));
