@@ -1,4 +1,4 @@
-/** The library of a keeper and a caller that is not `native/call`: everything that a caller may send, and what becomes of it. */
+/** The library of a keeper, and a caller that is not `native/call`: all that it may send, and what becomes of it. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -35,7 +35,9 @@ for (;;) {
     const words = bytes.toString('latin1', 5, size).split('\\0');
     const from = 5 + words[0].length + 1;
     if (library.become(bytes, from, size) !== Number(fs.readlinkSync('/proc/self'))) process.exit(1);
-    const seen = { words: words[0], cwd: fs.readlinkSync('/proc/self/cwd'), environment: fs.readFileSync('/proc/self/environ', 'latin1') === '' ? '' : Object.entries(process.env) };
+    const hasNone = fs.readFileSync('/proc/self/environ', 'latin1') === '';
+    const environment = hasNone ? '' : Object.entries(process.env);
+    const seen = { words: words[0], cwd: fs.readlinkSync('/proc/self/cwd'), environment };
     fs.writeSync(1, JSON.stringify(seen));
     if (words[0] === 'exit') library.end(41);
     if (words[0] === 'idle') { setTimeout(() => fs.writeSync(2, 'late'), 30); library.endWhenIdle(42); break; }
@@ -66,7 +68,8 @@ for spec in specs:
     heard = []
     def hear(size=64):
         got = connection.recv(size)
-        heard.append([chr(got[0]), int.from_bytes(got[1:], 'little', signed=True) if len(got) > 1 else None] if got else None)
+        number = int.from_bytes(got[1:], 'little', signed=True) if len(got) > 1 else None
+        heard.append([chr(got[0]), number] if got else None)
         return got
     hear()
     kind, opened = spec.get('file', 'memory'), []

@@ -82,8 +82,13 @@ const fs = require('node:fs');
 const { spawn } = require('node:child_process');
 const [module, answer, mode] = process.argv.slice(1);
 const seen = { calls: [] };
-const look = () => ({ cwd: process.cwd(), umask: process.umask(), home: process.env.HOME, data: process.env.CTX_DATA, root: process.env.CTX_ROOT, configuration: process.env.XDG_CONFIG_HOME });
-const listeners = () => Object.fromEntries(process.eventNames().map((name) => [String(name), process.listenerCount(name)]));
+const { env } = process;
+const look = () => ({
+  cwd: process.cwd(), umask: process.umask(), home: env.HOME, data: env.CTX_DATA, root: env.CTX_ROOT,
+  configuration: env.XDG_CONFIG_HOME,
+});
+const listeners = () =>
+  Object.fromEntries(process.eventNames().map((name) => [String(name), process.listenerCount(name)]));
 const call = async (given, onHost) => {
   seen.calls.push({ given, ...look() });
   process.stdout.write('heard of nobody');
@@ -93,7 +98,10 @@ const call = async (given, onHost) => {
   onHost({ release: () => { seen.released = (seen.released ?? 0) + 1; } });
   onHost({});
   fs.writeFileSync('left', 'x');
-  if (mode === 'stop') { fs.writeFileSync(answer, process.cwd()); await new Promise((resolve) => setTimeout(resolve, 60_000)); }
+  if (mode === 'stop') {
+    fs.writeFileSync(answer, process.cwd());
+    await new Promise((resolve) => setTimeout(resolve, 60_000));
+  }
   if (mode === 'throw') throw new Error('thrown');
   setTimeout(() => { seen.timer = true; }, 80);
   spawn('sleep', ['0.1'], { stdio: 'ignore' }).once('exit', () => { seen.child = true; });

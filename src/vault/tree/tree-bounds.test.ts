@@ -1,4 +1,4 @@
-/** Both sides of what the walker reads, counts and takes as words; and the trash, of which nobody waits for an answer. */
+/** Both sides of what the walker reads, counts and takes as words; and the trash, of which nobody waits. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { closeSync, linkSync, mkdirSync, openSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';

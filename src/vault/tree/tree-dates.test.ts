@@ -111,7 +111,7 @@ describe('a name that the directory has already', () => {
       durable: true,
     });
 
-  it('is what further names of the same file are given, if it is known and a file, and else they are apart', async () => {
+  it('is what further names of its file are given, if it is known and a file, and else they are apart', async () => {
     write('up/one', 'text');
     for (const name of ['two', 'three']) linkSync(at('up/one'), at('up', name));
     write('up/alone', 'text');

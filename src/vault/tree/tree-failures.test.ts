@@ -1,6 +1,6 @@
 /**
- * Each call of the kernel fails once, in each verb: what says that it is done has done it, and what says that it failed has left
- * nothing half, and says why.
+ * Each call of the kernel fails once, in each verb: what says that it is done has done it, and what says that it failed
+ * has left nothing half, and says why.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -165,7 +165,7 @@ for (const [name, { words, input, prepare, refuses, made, error = inputOutput }]
     await eachCall(async (number, home) => {
       prepare?.(home);
       const { code, told, why } = await run([failCall, number, String(error), ...host, program, ...words(home)], input);
-      const what = `${name}, call ${number} fails with ${error}: ${code} ${told.join(' ')} ${why.replaceAll('\0', ' ')}`;
+      const what = `${name}, call ${number}, ${error}: ${code} ${told.join(' ')} ${why.replaceAll('\0', ' ')}`;
       // Of layers that may go when they are merged it is not enough to tell.
       const problems = name.startsWith('merge') ? [] : told.filter((word) => /^E[A-Z]+$/.test(word));
       if (code === 0 || code === notSoMany) {

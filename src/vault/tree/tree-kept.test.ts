@@ -1,4 +1,4 @@
-/** What is kept of a directory of the person's: further names of the store's files, marks of what is gone, and lists of rights. */
+/** What is kept of a person’s directory: names of the store’s files, marks of what is gone, lists of rights. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import {
@@ -78,7 +78,7 @@ describe('a mirror with links', () => {
 });
 
 describe('a mirror', () => {
-  it('marks what is gone as deleted where the layers have it, with the directories above it as they are now', async () => {
+  it('marks what is gone as deleted where the layers have it, in directories as they are now', async () => {
     for (const path of ['d/e/gone', 'd/e/kept', 'there', 'tree/in/f', 'file-then/f']) write(`layer/${path}`);
     for (const path of ['d/e/kept', 'new/inner/f']) write(`origin/${path}`);
     write('origin/file-then');

@@ -1,6 +1,6 @@
 /**
- * What an apply does to one entry, with a person, or a kill, at every step of it: nothing of the person's is lost, what is told is so,
- * and nothing of ours is left beside it.
+ * What an apply does to one entry, with a person, or a kill, at every step of it: nothing of the person's is lost, what
+ * is told is so, and nothing of ours is left beside it.
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
