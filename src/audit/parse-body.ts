@@ -116,6 +116,6 @@ export function parseBody(bytes: Buffer, from: number, end: number): Body | Body
     if (error instanceof SyntaxError) return { fault: 'malformed', text: 'its body is not JSON' };
     // A number beyond all numbers, or nested more deeply than we write, or than can be looked at.
     if (!(error instanceof RangeError) && !hasCode(error, 'EINVAL')) throw error;
-    return { fault: 'not canonical', text: 'its body has a value that canonical JSON does not' };
+    return { fault: 'not canonical', text: 'its body has a value that canonical JSON does not have' };
   }
 }
