@@ -44,7 +44,7 @@ describe('an entry of a child', () => {
     assert.deepEqual(derived({ additionalReads: ['/docs'] }, []).excesses, []);
   });
 
-  it('is a mount where it is at another place, in another mode or with other options than its surface would say', () => {
+  it('is a mount where it is at another place, in another mode or with other options than its surface has', () => {
     assert.deepEqual(asked(mount('/docs', '/d')), ['/docs /d ro rbind,nosuid,nodev']);
     assert.deepEqual(
       asked(mount('/docs', '/docs', 'ro')),

@@ -1,4 +1,4 @@
-/** What a guard keeps of names and handles: each name by which a file is known, what moves and is forgotten, and grants as a file. */
+/** What a guard keeps of names and handles: each name of a file, what moves and is forgotten; grants as a file. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { memoryFileSystem } from '../vfs/engines/memory/memory.js';

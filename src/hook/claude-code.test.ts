@@ -42,8 +42,8 @@ describe("Claude Code's protocol", () => {
   });
 
   it('knows which of its tools do nothing by themselves, and no other', () => {
-    const names = `Agent AskUserQuestion BashOutput EnterPlanMode ExitPlanMode KillBash KillShell Task TaskCreate TaskGet TaskList
-      TaskOutput TaskStop TaskUpdate TodoRead TodoWrite ToolSearch`;
+    const names = `Agent AskUserQuestion BashOutput EnterPlanMode ExitPlanMode KillBash KillShell Task TaskCreate
+      TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoRead TodoWrite ToolSearch`;
     for (const tool of names.split(/\s+/)) assert.equal(action(tool, { file_path: '/etc' }).kind, 'harmless', tool);
     for (const tool of ['task', 'Tasks', 'TaskRun', 'KillAll', 'Skill', 'SlashCommand', 'Monitor', 'constructor', '']) {
       assert.deepEqual(action(tool, {}), { kind: 'tool', name: tool });

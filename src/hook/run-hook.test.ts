@@ -1,4 +1,4 @@
-/** A hook as a process runs it: its message in time and whole, its answer said, and an exit code that blocks where it was not. */
+/** A hook that runs: its message in time and whole, its answer said, and an exit code that blocks where it was not. */
 import assert from 'node:assert/strict';
 import { describe, it, mock } from 'node:test';
 import type { RecordEntry } from '../audit/record.js';

@@ -1,4 +1,4 @@
-/** One body from stream to stream, in memory: as much as its framing says, no faster than it is taken, and every way to end. */
+/** One body from stream to stream, in memory: as much as its framing says, as fast as it is taken, and every end. */
 import assert from 'node:assert/strict';
 import { type Duplex, PassThrough, Readable, Writable } from 'node:stream';
 import { describe, it, mock } from 'node:test';

@@ -1,4 +1,4 @@
-/** Each kind of anchor by itself: what was committed is read again in another process's place, and what fails is said. */
+/** Each kind of anchor by itself: what was committed is read again by another, and what fails is said. */
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -119,21 +119,24 @@ describe('an anchor that is a program', () => {
 });
 
 /**
- * Two indices in a directory, as the tools of a TPM have them. A counter has no value, nor has a head, before its first use. The
- * tools name an index without its leading zero, and in capital letters.
+ * Two indices in a directory, as the tools of a TPM have them. A counter has no value, nor has a head, before its first
+ * use. The tools name an index without its leading zero, and in capital letters.
  */
 const tool = String.raw`
 state=${base}/tpm; kind=$state/$1.kind; value=$state/$1.value; name=$(basename "$0")
 echo "$name $*" >>"$state/calls"
 case $name in
-tpm2_getcap) for each in "$state"/*.kind; do test -e "$each" && echo "- 0x$(basename "$each" .kind | cut -c4- | tr a-f A-F)"; done; true;;
+tpm2_getcap) for each in "$state"/*.kind; do
+    test -e "$each" && echo "- 0x$(basename "$each" .kind | cut -c4- | tr a-f A-F)"; done; true;;
 tpm2_nvdefine) echo >"$kind";;
-tpm2_nvincrement) echo $(($(cat "$value" 2>/dev/null || echo 0) + $(cat "$state/step" 2>/dev/null || echo 1))) >"$value.new"
+tpm2_nvincrement)
+  echo $(($(cat "$value" 2>/dev/null || echo 0) + $(cat "$state/step" 2>/dev/null || echo 1))) >"$value.new"
   mv "$value.new" "$value";;
 tpm2_nvextend) test -e "$value" || head -c 32 /dev/zero >"$value"
   hex=$(cat "$value" "$5" | sha256sum | cut -c1-64 | sed 's/../\\x&/g'); printf "$hex" >"$value";;
 tpm2_nvread) test -e "$value" || { echo "NV Index used before being initialized" >&2; exit 1; }
-  if test "$5" = 8; then printf "$(printf %016x "$(cat "$value")" | sed 's/../\\x&/g')" >"$7"; else head -c "$5" "$value" >"$7"; fi;;
+  if test "$5" = 8; then printf "$(printf %016x "$(cat "$value")" | sed 's/../\\x&/g')" >"$7"
+  else head -c "$5" "$value" >"$7"; fi;;
 esac`;
 
 describe('an anchor in a TPM', () => {
