@@ -1,4 +1,4 @@
-/** A chain on a disk that is full or slow, and beside others who append: in this process, by a filesystem that says so. */
+/** A chain on a full or slow disk, and beside others who append: a filesystem in this process says so. */
 import assert from 'node:assert/strict';
 import fs, { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
