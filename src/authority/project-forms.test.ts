@@ -10,6 +10,8 @@ const refuses = (document: unknown) =>
   assert.throws(() => parsed(document), { code: 'EINVAL' }, JSON.stringify(document));
 
 const lists = ['hosts', 'reads', 'environment', 'secrets'] as const;
+/** A secret is for a host that is granted. */
+const granted = (name: string) => (name === 'secrets' ? { hosts: ['a.org', 'a.org:8443'] } : {});
 const entry = { hosts: 'a.org', reads: '/opt/a', environment: 'A=1', secrets: 'a.org X: $Y' };
 
 describe('a member of a project’s defaults', () => {
@@ -19,12 +21,12 @@ describe('a member of a project’s defaults', () => {
       const full = Array.from({ length: projectEntries }, () => entry[name]);
       const members = { network: 'hosts', reads: 'reads', environment: 'environment', secrets: 'secrets' } as const;
       const found = Object.entries(members).find(([, given]) => given === name)?.[0] as keyof typeof members;
-      assert.equal(parsed({ [name]: full })[found].length, projectEntries, name);
-      refuses({ [name]: [...full, entry[name]] });
+      assert.equal(parsed({ ...granted(name), [name]: full })[found].length, projectEntries, name);
+      refuses({ ...granted(name), [name]: [...full, entry[name]] });
       for (const bad of [null, 7, entry[name], { 0: entry[name] }, [7], [null], [''], [[entry[name]]]])
-        refuses({ [name]: bad });
+        refuses({ ...granted(name), [name]: bad });
       for (const code of [0, 1, 9, 10, 13, 31, 127])
-        refuses({ [name]: [`${entry[name]}${String.fromCharCode(code)}x`] });
+        refuses({ ...granted(name), [name]: [`${entry[name]}${String.fromCharCode(code)}x`] });
     }
   });
 
@@ -80,7 +82,7 @@ describe('a member of a project’s defaults', () => {
   });
 
   it('that is a secret has a host, a header and the name of a stored secret in its value', () => {
-    const read = (text: string) => parsed({ secrets: [text] }).secrets[0];
+    const read = (text: string) => parsed({ ...granted('secrets'), secrets: [text] }).secrets[0];
     const secret = { host: 'a.org', port: 443, header: 'X-Y1', template: 'Bearer $Z' };
     assert.deepEqual(read('A.org X-Y1: Bearer $Z'), secret);
     assert.deepEqual(read('a.org:8443  X-Y1:Bearer $Z'), { ...secret, port: 8443 });
@@ -96,8 +98,10 @@ describe('a member of a project’s defaults', () => {
       'a.org X: $',
       'a.org X: $ Z',
     ])
-      refuses({ secrets: [bad] });
-    for (const bad of ['a b X: $Z', '* X: $Z', 'a.org:0 X: $Z']) refuses({ secrets: [bad] });
+      refuses({ ...granted('secrets'), secrets: [bad] });
+    for (const bad of ['a b X: $Z', '* X: $Z', 'a.org:0 X: $Z']) refuses({ ...granted('secrets'), secrets: [bad] });
+    refuses({ hosts: ['a.org:22', 'b.org'], secrets: ['a.org X: $Y'] });
+    assert.equal(parsed({ hosts: ['any'], secrets: ['a.org X: $Y'] }).secrets.length, 1);
   });
 
   it('that is a user is one or two numbers', () => {
@@ -156,7 +160,8 @@ describe('the sentences of a project’s defaults', () => {
       'have the variable A=1',
       'have the value that your variable B has',
     ]);
-    assert.deepEqual(said({ secrets: ['a.org:8443 X: Bearer $Y'] }), [
+    assert.deepEqual(said({ hosts: ['a.org:8443'], secrets: ['a.org:8443 X: Bearer $Y'] }), [
+      'connect to a.org:8443',
       'have the header X: Bearer $Y added to its requests to a.org:8443, from your stored secrets',
     ]);
     assert.deepEqual(said({ user: '7' }), ['be uid 7 and gid 7 inside its jail']);

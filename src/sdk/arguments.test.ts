@@ -229,7 +229,7 @@ const calls: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   },
   'operator.secrets': { list: '=', set: 'word Secret', remove: '=word' },
   'operator.sources': { add: 'word Source', refresh: 'word signal?', show: '=word', list: '=', remove: 'word' },
-  'operator.trust': { read: 'word', confirm: 'word word words?', revoke: '=word' },
+  'operator.trust': { read: 'word', confirm: 'word word', revoke: '=word' },
   'operator.profiles': { list: '', widen: 'object Workspace Harness' },
   'operator.keptJails': {
     ...{

@@ -5,7 +5,7 @@ import { Opened } from '../../test/support/opened.js';
 import { requestOf } from './request-of.js';
 
 const project = `
-hosts = ["example.com", "other.example:80"]
+hosts = ["example.com", "other.example:80", "api.example", "two.example"]
 reads = ["/usr"]
 environment = ["A=project", "B", "UNSET"]
 secrets = ["api.example X-Token: $TOKEN", "api.example X-Other: $TOKEN", "two.example X-Token: $TOKEN", "api.example X-Missing: $MISSING"]
@@ -45,7 +45,10 @@ it('is the call first and then the project, where it is confirmed', async () => 
   const whole = requestOf(host, place, { project: true });
   assert.deepEqual(whole.projectDefaults?.digest, digest);
   assert.equal(whole.projectDefaults?.warnings.length, 1);
-  assert.deepEqual([whole.network, whole.reads], [['example.com:443', 'other.example:80'], ['/usr']]);
+  assert.deepEqual(
+    [whole.network, whole.reads],
+    [['example.com:443', 'other.example:80', 'api.example:443', 'two.example:443'], ['/usr']],
+  );
   assert.deepEqual([whole.environmentAdditions, whole.user], [['A=project', 'B'], { uid: 1000, gid: 1001 }]);
   assert.deepEqual([whole.quota], [{ memory: 2 ** 30, pids: 5 }]);
   const found = [secret('api.example', 'X-Token'), secret('api.example', 'X-Other'), secret('two.example', 'X-Token')];
@@ -61,7 +64,7 @@ it('is the call first and then the project, where it is confirmed', async () => 
   assert.deepEqual(
     [both.network, both.reads],
     [
-      ['h:1', 'example.com:443', 'other.example:80'],
+      ['h:1', 'example.com:443', 'other.example:80', 'api.example:443', 'two.example:443'],
       ['/x', '/usr'],
     ],
   );

@@ -164,12 +164,13 @@ test(`what an echo begins with cannot be told by the time it takes, CTX_TEST_SEE
   };
   const shown = ratios(hasty(token), guesses, others)();
   assert.ok(shown > 4, `a hasty search shows it by a factor of ${shown}`);
-  for (const [name, search, right] of [
-    ['a token', searching(`Bearer ${token}`, token), [...guesses, `Bearer ${token[0]}`, 'Bearer ', 'B']],
-    ['a short one', searching(short), [1, 2, 3, 5].map((length) => short.slice(0, length))],
+  for (const [name, texts, right] of [
+    ['a token', [`Bearer ${token}`, token], [...guesses, `Bearer ${token[0]}`, 'Bearer ', 'B']],
+    ['a short one', [short], [1, 2, 3, 5].map((length) => short.slice(0, length))],
   ] as const) {
-    // A search that shows something does so in each try.
-    const next = ratios(search, right, others);
+    // A search that shows something does so in each try. In one of twenty a text has a hash that falls on one that is sought, by the key
+    // that is drawn for each search: whose texts these are makes no difference.
+    const next = () => ratios(searching(...texts), right, others)();
     let factor = next();
     for (let tries = 1; tries < 10 && factor >= 2.5; tries++) factor = next();
     assert.ok(factor < 2.5, `${name}: the time differs by a factor of ${factor}`);
