@@ -87,6 +87,8 @@ static int reads_memory(pid_t pid) {
 
 static int traces(pid_t pid) {
   if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) != 0) return 0;
+  /* It is the program by now, which its user may trace. Only one that has stopped for its tracer can be let go of. */
+  if (ptrace(PTRACE_INTERRUPT, pid, NULL, NULL) == 0) waitpid(pid, NULL, __WALL);
   ptrace(PTRACE_DETACH, pid, NULL, NULL);
   return 1;
 }
