@@ -106,6 +106,13 @@ export const chosenFaces = [
     tests: ['remote/remote-filesystem'],
   },
   {
+    file: 'src/sdk/workspace/permissions.ts',
+    from: 'networkRules(network, options.privateHosts ?? [])',
+    to: 'networkRules(network, [])',
+    why: 'ctx why would say that a granted private host is refused',
+    tests: ['verbs/decisions'],
+  },
+  {
     file: 'src/fuse/serve.ts',
     from: "if (!hasCode(error, 'ENOENT') && !hasCode(error, 'ENODEV')) throw error;",
     to: "if (!hasCode(error, 'ENOENT')) throw error;",

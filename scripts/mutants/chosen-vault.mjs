@@ -1,6 +1,13 @@
 /** Faults in the store, the forks and what comes home of them that no test near them had noticed. */
 export const chosenVault = [
   {
+    file: 'src/vault/git/git-obeyed.ts',
+    from: "isThere(posix.join(directory, 'config.worktree')) || isThere(posix.join(directory, 'commondir'))",
+    to: "isThere(posix.join(directory, 'config.worktree'))",
+    why: 'settings that a repository reads elsewhere would not be looked at, and what they name not be held back',
+    tests: ['git/git-obeyed'],
+  },
+  {
     file: 'src/vault/migration/migrate-store.ts',
     from: 'const changed = firstChange(steps);',
     to: 'const changed = firstChange(steps.slice(0, 0));',

@@ -242,6 +242,15 @@ test('the verdict of every layer is given for paths, hosts and objects, with the
   const host = json(await calls.run(['why', 'connect', 'example.com', '--json']));
   assert.deepEqual([host.question, host.hostPort], [{ access: 'connect', host: 'example.com' }, 'example.com:443']);
   assert.ok(typeof host.reason === 'string' && Array.isArray(host.addresses));
+  // A name of this machine is reached where the host is granted and confirmed as private, and not otherwise.
+  const local = ['connect', '127.0.0.1:8080'];
+  for (const [options, code] of [
+    [[], 13],
+    [['--net', '127.0.0.1:8080'], 13],
+    [['--net-private', '127.0.0.1:8081'], 13],
+    [['--net-private', '127.0.0.1:8080'], 0],
+  ] as const)
+    assert.equal((await calls.run(['why', ...options, ...local])).code, code, `${options}`);
   const object = json(await calls.run(['why', 'tool:fs.read', 'execute', '--agent', 'coder', '--json']));
   assert.deepEqual([object.question, object.steps.length], [{ object: 'tool:fs.read', permission: 'execute' }, 6]);
 });

@@ -168,13 +168,11 @@ it('what cannot be asked may be anything: in the working tree of a repository, o
     assert.deepEqual(among(found, ['work/sub/x', 'work/x', 'more/x']), isPlain ? [] : ['work/sub/x'], config);
   }
   for (const name of ['config.worktree', 'commondir']) {
-    repository('work/other/.git');
-    write(`work/other/.git/${name}`, '');
-    assert.deepEqual(
-      among(await asked({ git, repositories: ['work/other/.git'] }), ['work/other/x']),
-      ['work/other/x'],
-      name,
-    );
+    // Each alone: either makes git read settings that lie elsewhere.
+    const own = `work/with-${name}`;
+    repository(`${own}/.git`);
+    write(`${own}/.git/${name}`, '');
+    assert.deepEqual(among(await asked({ git, repositories: [`${own}/.git`] }), [`${own}/x`]), [`${own}/x`], name);
   }
   repository('work/bare.git', '[core]\n\teditor = x\n');
   assert.deepEqual(among(await asked({ git, repositories: ['work/bare.git'] }), ['work/x', 'more/x']), [
