@@ -1,6 +1,6 @@
 /** Which lists of edits a collection leaves: those that some fork, or a checkpoint of one, has not seen. */
 import assert from 'node:assert/strict';
-import { closeSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { checkpointsBetweenCollections } from '../../base/limits/store.js';
 import { type Checkpoint, type ForkMeta, writeForkMeta } from '../store/fork-meta.js';
@@ -156,4 +156,15 @@ it('garbage is collected in passing once in so many checkpoints, and what fails 
   );
   rmSync(fork.paths.meta);
   await collectInPassing(at(every - 1), at(every));
+});
+
+describe('a collection', () => {
+  it('goes on where a layer that it listed is gone: a fork in use throws its own away', async () => {
+    const fork = await newVault();
+    const unnamed = makeLayer(fork.paths, { trunk: true });
+    // Listed, and not there.
+    symlinkSync(at('nowhere'), fork.paths.layer('gone'));
+    const { layers } = await collectGarbage(fork);
+    assert.deepEqual([layers.includes(unnamed), layers.includes('gone')], [true, false]);
+  });
 });

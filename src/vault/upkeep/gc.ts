@@ -8,7 +8,7 @@ import { syncLocked } from '../forks/durable.js';
 import { existingVault, forkNames } from '../forks/forks.js';
 import { lockQuietFork } from '../store/fork-lock.js';
 import { forkVersions, isSuspect, layersOfVersions, readableForkMeta } from '../store/fork-meta.js';
-import { makerOf } from '../store/layer-pool.js';
+import { type LayerMaker, makerOf } from '../store/layer-pool.js';
 import { withVaultLock } from '../store/locks.js';
 import { emptyTrash, emptyTrashLater, throwAway } from '../store/trash.js';
 import { isSuspectVault, trunkLayers } from '../store/vault-meta.js';
@@ -43,9 +43,20 @@ async function locksOf(
   return locks;
 }
 
+/** Undefined where it is gone by now: whoever has the lock of a fork throws layers of that fork away, without the vault's. */
+function markOf({ paths }: VaultAccess, layer: string): { readonly maker: LayerMaker | undefined } | undefined {
+  try {
+    return { maker: makerOf(paths, layer) };
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
 /** Of a fork whose state cannot be read: what it named is not known, so what it made stays until it is repaired or dropped. */
-function isOfLostFork({ paths }: VaultAccess, layer: string): boolean {
-  const maker = makerOf(paths, layer);
+function isOfLostFork(access: VaultAccess, layer: string): boolean {
+  const { paths } = access;
+  const maker = markOf(access, layer)?.maker;
   if (maker === undefined || 'trunk' in maker) return false;
   const { directory } = paths.fork(maker.fork);
   return existsSync(directory) && readableForkMeta(directory) === undefined;
@@ -124,7 +135,9 @@ export async function collectGarbage(
     try {
       if (sync) await syncForks(access, locks);
       const gone = unnamedLayers(access).filter((name) => {
-        const maker = makerOf(paths, name);
+        const mark = markOf(access, name);
+        if (mark === undefined) return false;
+        const { maker } = mark;
         // Where every lock is held, no one is making anything.
         if (maker === undefined) return [...locks.values()].every((lock) => lock !== undefined);
         // A fork that is no more makes nothing, and its name cannot come back while the vault is locked.
