@@ -1,5 +1,6 @@
 /** However a command ends, or its ctx: everything inside is dead soon, the lock is free, and the next command works. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -9,6 +10,8 @@ import { type Running, until } from '../support/process.js';
 import { snapshot } from '../support/snapshot.js';
 import { type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
+
+const skip = spawnSync('strace', ['-V']).status === 0 ? false : 'strace is not installed';
 
 /** Announces itself and works on; stops only when it is made to. */
 const working = 'echo started; while :; do sleep 0.05; done';
@@ -105,6 +108,16 @@ forEachUser((user) => {
     }
     assert.deepEqual(snapshot(project), before);
   });
+
+  for (const signal of ['SIGINT', 'SIGTSTP']) {
+    test(`${signal} while the command leaves the job of its ctx ends and stops nothing by itself`, { skip }, async () => {
+      const inject = ['-e', 'trace=setsid', '-e', `inject=setsid:signal=${signal}`];
+      const argv = ['strace', '-f', '-o', join(stage.directory, 'calls'), ...inject, stage.program];
+      const running = stage.start(stage.project(), [...argv, 'exec', '--', 'echo', 'ran']);
+      const { code, stdout, stderr } = await running.finished;
+      assert.deepEqual([code, stdout], [0, 'ran\n'], stderr);
+    });
+  }
 
   test('a time-out ends the command, keeps its output and says so', async () => {
     const project = stage.project();

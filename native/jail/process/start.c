@@ -111,8 +111,15 @@ bool wait_for_init(const struct ties *ties) {
 
 /*
  * A process that starts this program leaves every signal at its default; what was changed since then was changed here.
+ * What came for the whole job while this process was still of it (Ctrl-C) is not taken: the owner has it too, and
+ * passes it on once the command runs. Here it would end what has not begun, and nobody could say of what.
  */
 static void restore_signals(void) {
+  sigset_t blocked;
+  const struct timespec at_once = {0};
+  if (sigprocmask(SIG_BLOCK, NULL, &blocked) != 0) fail("reading the blocked signals");
+  while (sigtimedwait(&blocked, NULL, &at_once) > 0)
+    ;
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
