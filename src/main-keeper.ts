@@ -16,7 +16,7 @@ import { Starter } from './base/starter.js';
 import { copiesWork, drawAnew, inCopy, isCopy, learnPages, refuseUnknownNode } from './keeper/copy-trial.js';
 import { Keeper, type TakenCall } from './keeper/keeper.js';
 import { type KeeperLibrary, loadKeeperLibrary } from './keeper/keeper-library.js';
-import { warmUp } from './keeper/warm-up.js';
+import { type RunCall, warmUp } from './keeper/warm-up.js';
 import { startServer } from './vault/tree/tree-channel.js';
 
 /** Where `native/call` leaves the lock. */
@@ -62,15 +62,20 @@ function collectGarbage(): void {
 
 const shortCallMilliseconds = 300;
 
+/** Every call asks this program. */
+function startReady(starter: Starter): void {
+  const program = nativeProgram('tree');
+  keepReady(program, startServer(program, starter));
+}
+
 /** In a copy, before its call is there: as in the process that the caller would have started, and with the program that every call asks. */
 function prepareCall(library: KeeperLibrary, starter: Starter): void {
   process.on('exit', (code) => library.end(code));
   process.execArgv = [];
   drawAnew();
   closeSync(wordFile);
-  const program = nativeProgram('tree');
   try {
-    keepReady(program, startServer(program, starter));
+    startReady(starter);
   } catch {
     // Where no further process may be started the call says so.
   }
@@ -103,16 +108,24 @@ async function main([program = '', store = '', key = '', traits = '']: readonly 
   const { run: verbs } = await import('./main-verbs.js');
   const { run: hook } = await import('./main-hook-call.js');
   const elsewhere = (given: readonly string[]) => inCopy(library, () => exec(given)).then(() => 0);
+  const starter = new Starter(nativeProgram('start.node'));
+  // As a copy finds it: what goes that way is compiled, too.
+  const ready =
+    (run: RunCall): RunCall =>
+    (given, onHost) => {
+      startReady(starter);
+      return run(given, onHost);
+    };
   await warmUp(
     [
       // So often that V8 optimises what every command runs.
-      ...Array.from({ length: 16 }, () => [exec, 'exec', '--', 'true'] as const),
+      ...Array.from({ length: 16 }, () => [ready(exec), 'exec', '--', 'true'] as const),
       // What another process has written is read, and what this one has written is known.
       [elsewhere, 'exec', '--', 'touch', 'file'],
       [exec, 'exec', '--', 'true'],
-      [verbs, 'status'],
+      [ready(verbs), 'status'],
       [elsewhere, 'exec', '--', 'touch', 'another'],
-      [verbs, 'status'],
+      [ready(verbs), 'status'],
       [verbs, 'diff'],
       [exec, 'exec', '--', 'touch', 'file'],
       [verbs, 'status'],
@@ -124,7 +137,6 @@ async function main([program = '', store = '', key = '', traits = '']: readonly 
     },
   );
   await copiesWork(library);
-  const starter = new Starter(nativeProgram('start.node'));
   const call = keeper.serve(() => prepareCall(library, starter));
   if (call === undefined) process.exit(0);
   // As `bin/ctx` and `main.ts` choose: a hook's call has a bundle of its own.

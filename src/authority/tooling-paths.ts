@@ -80,9 +80,15 @@ export const cachePaths: readonly string[] = Object.freeze([
   '$XDG_CACHE_HOME/uv',
 ]);
 
-/** The members of the closed set and nothing else of what a process inherited. */
-export function pathEnvironment(variables: Readonly<Record<string, string | undefined>>): PathEnvironment {
-  const members = pathVariables.flatMap((name) => (variables[name] === undefined ? [] : [[name, variables[name]]]));
+/** The members of the closed set and nothing else of what a process inherited, with the home that counts. */
+export function pathEnvironment(
+  variables: Readonly<Record<string, string | undefined>>,
+  home = variables['HOME'],
+): PathEnvironment {
+  const members = pathVariables.flatMap((name) => {
+    const value = name === 'HOME' ? home : variables[name];
+    return value === undefined ? [] : [[name, value]];
+  });
   return Object.freeze(Object.fromEntries(members));
 }
 

@@ -58,12 +58,21 @@ export function each(names: string, program: Program): Programs {
   return { [names]: program };
 }
 
+/** Every name of each table that was asked for one: to go through a table takes longer than to read a command. */
+const namesOfTables = new WeakMap<object, ReadonlyMap<string, unknown>>();
+
 /** What is listed later counts. */
-export function named<Entry>(table: Readonly<Record<string, Entry>>, name: string): Entry | undefined {
-  if (name === '' || name.includes(' ')) return undefined;
-  let found: Entry | undefined;
-  for (const [names, entry] of Object.entries(table)) {
-    if (names === name || (names.includes(' ') && ` ${names} `.includes(` ${name} `))) found = entry;
+function namesOf<Entry>(table: Readonly<Record<string, Entry>>): ReadonlyMap<string, Entry> {
+  const known = namesOfTables.get(table) as ReadonlyMap<string, Entry> | undefined;
+  if (known !== undefined) return known;
+  const names = new Map<string, Entry>();
+  for (const [together, entry] of Object.entries(table)) {
+    for (const name of together.split(' ')) names.set(name, entry);
   }
-  return found;
+  namesOfTables.set(table, names);
+  return names;
+}
+
+export function named<Entry>(table: Readonly<Record<string, Entry>>, name: string): Entry | undefined {
+  return name === '' ? undefined : namesOf(table).get(name);
 }

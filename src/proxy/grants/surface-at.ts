@@ -74,7 +74,7 @@ export interface GrantedPaths {
 
 /** What `$NAME` in a path means here: variables of the closed set, and no other. */
 export function variablesOf(host: Host): PathEnvironment {
-  return pathEnvironment({ ...host.environment, HOME: host.home });
+  return pathEnvironment(host.environment, host.home);
 }
 
 function expanded(written: readonly string[], option: string, host: Host, warnings: string[]): readonly string[] {
