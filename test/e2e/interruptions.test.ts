@@ -110,7 +110,7 @@ forEachUser((user) => {
   });
 
   for (const signal of ['SIGINT', 'SIGTSTP']) {
-    test(`${signal} while the command leaves the job of its ctx ends and stops nothing by itself`, { skip }, async () => {
+    test(`${signal} as the command leaves the job of its ctx ends and stops nothing`, { skip }, async () => {
       const inject = ['-e', 'trace=setsid', '-e', `inject=setsid:signal=${signal}`];
       const argv = ['strace', '-f', '-o', join(stage.directory, 'calls'), ...inject, stage.program];
       const running = stage.start(stage.project(), [...argv, 'exec', '--', 'echo', 'ran']);
