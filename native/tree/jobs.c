@@ -29,7 +29,7 @@ static const struct verb {
   int (*run)(const struct options *options);
   const char *needs; /* r root, d destination, o out, u upper, l layer, i into, t to, k lock-fd */
 } verbs[] = {
-    {"scan", scan_verb, "ro"},       {"copy", copy_verb, "rdo"},    {"diff", diff_verb, "u"},
+    {"scan", scan_verb, "r"},        {"copy", copy_verb, "rdo"},    {"diff", diff_verb, "u"},
     {"compare", compare_verb, "lt"}, {"mirror", mirror_verb, "ri"}, {"apply", apply_verb, "ut"},
     {"delete", delete_verb, "r"},    {"lock", lock_verb, "k"},      {"read", read_verb, "l"},
     {"usage", usage_verb, "l"},      {"sync", sync_verb, "r"},      {"empty", empty_verb, "r"},

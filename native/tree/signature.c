@@ -222,7 +222,7 @@ void write_signatures(const struct directory *root, const char *path, const char
   header.length = writer.file.length - sizeof header;
   header.checksum = checksum(writer.file.data + sizeof header, header.length);
   memcpy(writer.file.data, &header, sizeof header);
-  if (is_there(path, &writer.file)) return;
+  if (path == NULL || is_there(path, &writer.file)) return;
 
   size_t length = strlen(path);
   char *fresh = allocate(length + 5);

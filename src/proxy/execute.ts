@@ -26,35 +26,39 @@ export async function execute<Report extends TargetReport>(
   const read = await withMounts(host, given);
   recordInterruptedLive(host);
   const place = on.placeOf(host, read);
-  const resolved = permitted ?? (await authorityFor(host, place, read));
-  const whole = await withTreesOf(host, read, resolved);
-  const pending = on.isLive ? undefined : (whole.pending ?? []);
-  let target: OpenTarget<Report> | undefined;
-  const caller = () => ({ ...whole, pending, fork: target?.fork ?? whole.fork });
-  const runs = runsBeside(host, caller, resolved.agent?.cwd ?? place.directory, {
-    execute,
-    on,
-    callers: () => target?.callers(),
-  });
-  const asking = { ...resolved, tool: whole.calledTool };
-  const { view, warnings } = await agentViewFor(host, place, asking, { ...runs, pending });
-  const request = { ...whole, view };
-  const patience = new JoinPatience();
+  const ahead = permitted === undefined ? on.lookAhead?.(host, place) : undefined;
+  let view: AgentView | undefined;
   let report: Report | undefined;
   try {
+    const resolved = permitted ?? (await authorityFor(host, place, read));
+    const whole = await withTreesOf(host, read, resolved);
+    const pending = on.isLive ? undefined : (whole.pending ?? []);
+    let target: OpenTarget<Report> | undefined;
+    const caller = () => ({ ...whole, pending, fork: target?.fork ?? whole.fork });
+    const runs = runsBeside(host, caller, resolved.agent?.cwd ?? place.directory, {
+      execute,
+      on,
+      callers: () => target?.callers(),
+    });
+    const asking = { ...resolved, tool: whole.calledTool };
+    const viewed = await agentViewFor(host, place, asking, { ...runs, pending });
+    view = viewed.view;
+    const request = { ...whole, view };
+    const patience = new JoinPatience();
     while (report === undefined) {
       try {
-        target = await on.open(host, { request, place, resolved, warnings });
+        target = await on.open(host, { request, place, resolved, warnings: viewed.warnings, ahead });
         report = await runOnTarget(host, request, target);
       } catch (error) {
         await patience.after(error);
       }
     }
   } finally {
+    ahead?.stop();
     await view?.end();
   }
   // A command beside its caller leaves it to that one's end.
-  return whole.pending === undefined ? settled(report, view) : report;
+  return read.pending === undefined ? settled(report, view) : report;
 }
 
 /** With what became of what its tools asked of the fork. */

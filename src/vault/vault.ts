@@ -29,7 +29,8 @@ import { importLayer } from './store/import-layer.js';
 import { knowRoot, knowRoots } from './store/known-roots.js';
 import { makeLayer, type Owner } from './store/layer-pool.js';
 import { type ForkPaths, mainFork, storeFormat, vaultId, vaultPaths, workspaceRoot } from './store/layout.js';
-import { lockWith, takeLock, withVaultLock } from './store/locks.js';
+import { lockWith, takeFreeLock, takeLock, withVaultLock } from './store/locks.js';
+import { LookAhead } from './store/look-ahead.js';
 import type { Store } from './store/store.js';
 import { discard, emptyTrashLater, resumeEmptying, throwAway } from './store/trash.js';
 import { lookAtRoot } from './store/trunk-look.js';
@@ -59,6 +60,8 @@ export interface VaultRequest {
   readonly atOnce?: boolean | undefined;
   /** Look at the origin on the way, for `syncFork`: cheaper than looking later. */
   readonly look?: boolean;
+  /** Such a look that began before. */
+  readonly ahead?: LookAhead | undefined;
   /** Who is asking: shown to the next one who finds the fork in use. */
   readonly purpose: string;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
@@ -96,7 +99,12 @@ export interface OpenFork extends VaultAccess {
   readonly warnings?: readonly string[] | undefined;
 }
 
-export function vaultAccess({ store, tree, origin, owner }: VaultRequest): VaultAccess {
+export function vaultAccess({
+  store,
+  tree,
+  origin,
+  owner,
+}: Pick<VaultRequest, 'store' | 'tree' | 'origin' | 'owner'>): VaultAccess {
   const id = vaultId(origin);
   return { id, paths: vaultPaths(store.directory, id), store, tree, owner };
 }
@@ -209,9 +217,27 @@ function lockFork(request: VaultRequest, access: VaultAccess, name: string) {
   };
   return lockInTurn(tree, place, options, async () => {
     if (request.look !== true) return { descriptor: await takeLock(tree, place.lock, options), taken: undefined };
+    if ((await request.ahead?.foundNothing()) === true) {
+      const descriptor = await takeFreeLock(tree, place.lock, options);
+      if (descriptor !== undefined) return { descriptor, taken: [] };
+    }
     const look = { access, key: workspaceRoot, path: origin, into: place.scanned(workspaceRoot), signal };
     return lockWith(place.lock, options, (lock) => lookAtRoot({ ...look, lock }));
   });
+}
+
+/**
+ * Begins the look that opening a fork of `origin` makes on the way; undefined where there is nothing to look at, or something is wrong,
+ * which opening it says.
+ */
+export function lookAhead(request: Pick<VaultRequest, 'store' | 'tree' | 'origin' | 'owner'>): LookAhead | undefined {
+  const access = vaultAccess(request);
+  try {
+    return checkedMeta(access, request.origin) === undefined ? undefined : new LookAhead(access, request.origin);
+  } catch (error) {
+    if (error instanceof ErrnoError) return undefined;
+    throw error;
+  }
 }
 
 /** A store of an earlier version, or of an earlier start of the machine, learns which directories its roots are. */

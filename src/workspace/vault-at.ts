@@ -5,5 +5,5 @@ import { type VaultAccess, vaultAccess } from '../vault/vault.js';
 export function accessAt(host: Host, cwd: string): VaultAccess & { readonly origin: string } {
   const { origin, owner } = placeOf(host, cwd);
   const { store, tree } = host;
-  return { ...vaultAccess({ store, tree, origin, owner, purpose: '' }), origin };
+  return { ...vaultAccess({ store, tree, origin, owner }), origin };
 }

@@ -12,6 +12,9 @@ export const pipeRestBytes = 2 * 1024 * 1024;
 /** Of one stream in a file, where a report does not hold all of it: the longest logs that people read, and no disk is full of them. */
 export const outputFileBytes = 256 * 1024 * 1024;
 
+/** A look at the person's directory that began earlier than this before its fork is opened is made again: somebody was waited for. */
+export const lookAheadMilliseconds = 100;
+
 /** Files of output that a fork keeps, two a run at most; the oldest go. */
 export const outputFilesKept = 8;
 

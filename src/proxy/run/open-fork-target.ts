@@ -9,7 +9,7 @@ import { writtenTrees } from '../../vault/fork-trees.js';
 import { commandText } from '../../vault/store/group.js';
 import { rootKey, workspaceRoot } from '../../vault/store/layout.js';
 import { Member } from '../../vault/store/member.js';
-import { closeFork, type OpenFork, openFork } from '../../vault/vault.js';
+import { closeFork, lookAhead, type OpenFork, openFork } from '../../vault/vault.js';
 import { homesIn } from '../grants/agent-home.js';
 import { viewServer } from '../grants/agent-view.js';
 import { ownersOf } from '../grants/jail-identity.js';
@@ -41,7 +41,7 @@ export async function openForkTarget(host: Host, own: OwnJail): Promise<OpenTarg
   const { origin, owner } = own.place;
   const { store, tree } = host;
   const opening = {
-    ...{ store, tree, origin, owner },
+    ...{ store, tree, origin, owner, ahead: own.ahead },
     fork: own.fork ?? request.fork,
     wait: request.wait,
     onWait: host.warn,
@@ -156,5 +156,6 @@ export const onFork: TargetKind<Envelope> = {
   verb: 'exec',
   isLive: false,
   placeOf: (host, { cwd }) => placeOf(host, cwd),
+  lookAhead: ({ store, tree }, { origin, owner }) => lookAhead({ store, tree, origin, owner }),
   open: openForkTarget,
 };

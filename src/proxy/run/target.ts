@@ -2,6 +2,7 @@
  * What a command works on: a fork, the directory itself, or nothing of a person's. A kind is chosen by the face that was asked; all of
  * them go through `execute`, and differ by what is here.
  */
+import type { LookAhead } from '../../vault/store/look-ahead.js';
 import type { AgentView } from '../agent-views.js';
 import type { Host, Place } from '../host.js';
 import type { LiveEnvelope } from '../report/envelope.js';
@@ -18,6 +19,8 @@ export interface Decided {
   readonly resolved: Permitted;
   /** Of this run, beyond what the authority and the target say. */
   readonly warnings: readonly string[];
+  /** The look at the person's directory that began while all that was decided. */
+  readonly ahead?: LookAhead | undefined;
 }
 
 /** One command, as the jail of its target is asked to run it. */
@@ -76,5 +79,7 @@ export interface TargetKind<Report> {
   readonly isLive: boolean;
   /** Throws where the request asks for what this kind has not. */
   placeOf(host: Host, request: ExecRequest): Place;
+  /** Begins what opening it will need, whatever is decided. */
+  lookAhead?(host: Host, place: Place): LookAhead | undefined;
   open(host: Host, command: Decided): Promise<OpenTarget<Report>>;
 }

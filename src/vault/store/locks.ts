@@ -83,6 +83,16 @@ export async function takeLock(tree: Tree, file: string, options: VaultLockOptio
   return (await lockWith(file, options, (request) => tree.lock(request, { signal }))).descriptor;
 }
 
+/** Undefined where another process has it now. */
+export async function takeFreeLock(tree: Tree, file: string, options: VaultLockOptions): Promise<number | undefined> {
+  try {
+    return await takeLock(tree, file, { ...options, wait: false });
+  } catch (error) {
+    if (hasCode(error, 'EBUSY')) return undefined;
+    throw error;
+  }
+}
+
 /** The vault's lock, waited for: it is held for short whiles only. */
 export async function withVaultLock<T>(
   tree: Tree,

@@ -7,8 +7,8 @@ export interface RootLook {
   /** The root's key and its directory. */
   readonly key: string;
   readonly path: string;
-  /** Where the new signatures are put, until the trunk takes the edits over. */
-  readonly into: string;
+  /** Where the new signatures are put, until the trunk takes the edits over; nowhere, where it only matters whether there are any. */
+  readonly into?: string | undefined;
   readonly lock?: WalkerLock | undefined;
   /** What was written there just now, and is no news. */
   readonly known?: KnownTrees | undefined;

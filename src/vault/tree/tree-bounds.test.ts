@@ -149,7 +149,7 @@ const usage = (words: readonly string[]) => splitFields(spawnSync(program, ['usa
 describe('the words of a job', () => {
   /** What each verb cannot do without, and what is given to one that has all. */
   const needs: Readonly<Record<string, readonly string[]>> = {
-    scan: ['DIRECTORY', '--out'],
+    scan: ['DIRECTORY'],
     copy: ['DIRECTORY', 'DESTINATION', '--out'],
     diff: ['--upper'],
     compare: ['--layer', '--to'],

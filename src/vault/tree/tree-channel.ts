@@ -69,6 +69,7 @@ export function channelAtOnce(program: string, starter: Starter, { onChunk, onEn
   const bytes = Buffer.allocUnsafe(chunkBytes);
   let [isWanted, isReading] = [false, false];
   let written = Promise.resolve();
+  let writing = 0;
   let isOpen = true;
   const close = () => {
     if (isOpen) closeSync(input);
@@ -93,8 +94,14 @@ export function channelAtOnce(program: string, starter: Starter, { onChunk, onEn
   };
   return {
     write: (job) => {
-      // Where it has ended, that is heard.
-      written = written.then(() => (isOpen ? writeAll(input, job).catch(() => undefined) : undefined));
+      const put = async () => {
+        // Where it has ended, that is heard.
+        if (isOpen) await writeAll(input, job).catch(() => undefined);
+        writing -= 1;
+      };
+      writing += 1;
+      // Now, where nothing is before it: this process may compute for a while before it looks at what it promised.
+      written = writing === 1 ? put() : written.then(put);
     },
     hold: (wanted) => {
       isWanted = wanted;

@@ -95,8 +95,8 @@ export interface Common {
 
 export interface ScanOptions extends Common {
   readonly root: string;
-  /** The signature file that is written. */
-  readonly signatures: string;
+  /** The signature file that is written; without one it only says what differs. */
+  readonly signatures?: string | undefined;
   /** An earlier one to compare with; missing or damaged, everything counts as added. */
   readonly against?: string | undefined;
   readonly skip?: readonly DirectoryIdentity[] | undefined;

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, readlinkSync, rmSync, truncateSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { seeded } from '../../../test/property/seeded.js';
@@ -100,6 +101,22 @@ describe('a tree program that stays', () => {
       await waiting;
       assert.equal((await beside).length, 2);
     }
+  });
+
+  it('that was stopped with a look is not asked again: the next job has another', async () => {
+    const tree = new Tree({ program, starter: new Starter(startLibrary) });
+    const whole = { root: layer(2000), against: place.at('none') };
+    for (let round = 0; round < 20; round += 1) {
+      await tree.diff({ uppers: [layer(1)], lowers: [] });
+      const stopped = new AbortController();
+      const looking = assert.rejects(tree.scan({ ...whole, signal: stopped.signal }), { code: 'ECANCELED' });
+      // The job is with the program, or is not.
+      if (round % 2 === 0) await setTimeout(1);
+      stopped.abort();
+      assert.equal((await tree.scan(whole)).length, 2000, `round ${round}`);
+      await looking;
+    }
+    tree.release();
   });
 
   it('keeps nobody from ending, and ends with them', async () => {

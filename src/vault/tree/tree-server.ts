@@ -79,9 +79,19 @@ export class TreeServer {
     channel?.end();
   }
 
-  /** With all that it does: each of its jobs is refused. */
+  /** With all that it does: each of its jobs is refused, and the next one is for another program. */
   kill(): void {
-    this.#channel?.kill();
+    const channel = this.#channel;
+    if (channel === undefined) return;
+    channel.kill();
+    this.#lose(new Error('the tree program was stopped'));
+  }
+
+  #lose(error: Error): void {
+    this.#forget();
+    const lost = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of lost) reject(error);
   }
 
   #forget(): void {
@@ -92,13 +102,11 @@ export class TreeServer {
 
   #start(): TreeChannel {
     const heard = {
-      onChunk: (chunk: Buffer) => this.#take(chunk),
+      onChunk: (chunk: Buffer) => {
+        if (this.#channel === channel) this.#take(chunk);
+      },
       onEnd: (error: Error) => {
-        if (this.#channel !== channel) return;
-        this.#forget();
-        const lost = [...this.#waiting.values()];
-        this.#waiting.clear();
-        for (const { reject } of lost) reject(error);
+        if (this.#channel === channel) this.#lose(error);
       },
     };
     const channel =

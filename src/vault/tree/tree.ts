@@ -101,8 +101,9 @@ export class Tree {
 
   /** Writes the signatures of a directory; with `against`, says what differs from an earlier scan or copy. */
   async scan(options: ScanOptions): Promise<Drift[]> {
+    const out = options.signatures === undefined ? [] : ['--out', options.signatures];
     const against = options.against === undefined ? [] : ['--against', options.against];
-    const words = ['scan', options.root, '--out', options.signatures, ...against, ...skipWords(options.skip)];
+    const words = ['scan', options.root, ...out, ...against, ...skipWords(options.skip)];
     const { known, lock, signal } = options;
     const isAskedThere = known === undefined && this.#program.isThere;
     if (isAskedThere && (lock === undefined || this.#lockAtOnce(lock) === true)) {
