@@ -1,8 +1,7 @@
 /** What a fork holds, for anyone who asks, while commands run in it, too. */
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { ErrnoError } from '../base/errno.js';
 import { diffedBytesAtOnce } from '../base/limits/store.js';
-import { uniqueName } from '../base/unique-name.js';
 import type { Host } from '../proxy/host.js';
 import { forkChanges, readChanges, standingClashes, type TextChange } from '../vault/forks/changes.js';
 import { findCheckpoint } from '../vault/forks/checkpoint.js';
@@ -50,19 +49,16 @@ async function temporaryOf({ place, tree }: OpenFork): Promise<ForkStatus['tempo
   return { bytes, files };
 }
 
-/** With signatures of its own: those beside them belong to who has the fork's lock. */
+/** Nothing is written: the signatures belong to who has the fork's lock. */
 async function waitingEdits(fork: OpenFork): Promise<number> {
   // Where nothing is copied an edit shows at once.
   if (fork.vault.uncopied === true) return 0;
-  const into = `${fork.place.scanned(workspaceRoot)}.${uniqueName()}`;
   try {
-    return (await lookAtRoot({ access: fork, key: workspaceRoot, path: fork.vault.origin, into })).length;
+    return (await lookAtRoot({ access: fork, key: workspaceRoot, path: fork.vault.origin })).length;
   } catch (error) {
     // The directory is away, or the disk is full: the next command says so, and this is about the fork.
     if (error instanceof ErrnoError) return 0;
     throw error;
-  } finally {
-    rmSync(into, { force: true });
   }
 }
 

@@ -11,8 +11,7 @@ function listed(paths: readonly string[]): string {
 
 /** What changed since it was last looked at. The next command takes it over, so nothing is forgotten here. */
 async function driftUnder(fork: OpenFork): Promise<readonly string[]> {
-  const into = fork.place.scanned(workspaceRoot);
-  const drift = await lookAtRoot({ access: fork, key: workspaceRoot, path: fork.vault.origin, into });
+  const drift = await lookAtRoot({ access: fork, key: workspaceRoot, path: fork.vault.origin });
   return drift.map(({ path }) => path);
 }
 

@@ -83,12 +83,10 @@ export class EditsFollowed {
   }
 
   async #hasEdits(): Promise<boolean> {
-    const { place, vault } = this.#fork;
-    const path = vault.roots[workspaceRoot];
+    const path = this.#fork.vault.roots[workspaceRoot];
     if (path === undefined) return false;
-    const into = `${place.scanned(workspaceRoot)}-followed`;
     const { signal } = this.#ending;
-    return (await lookAtRoot({ access: this.#fork, key: workspaceRoot, path, into, signal })).length > 0;
+    return (await lookAtRoot({ access: this.#fork, key: workspaceRoot, path, signal })).length > 0;
   }
 
   async #enter(): Promise<void> {
