@@ -45,6 +45,30 @@ describe('locks of others on this machine', () => {
   const ends = (end: number) => (end === 0 ? Number.POSITIVE_INFINITY : end);
   const large = 2 ** 40;
 
+  it('is waited for so long, and what is refused then says what was locked, where, and for how long', () => {
+    openedTimes(2, ([holder = -1, other = -1], path) => {
+      loadFileLock(library).hold(holder, path);
+      for (const milliseconds of [0, 40]) {
+        const from = performance.now();
+        const refused = { code: 'EAGAIN', operation: 'seal', path, remedy: /ctx ps/, reason: /seal locked for 0/ };
+        const { reason, remedy, ...exact } = refused;
+        assert.throws(() => loadFileLock(library, milliseconds, 'seal').hold(other, path), {
+          ...exact,
+          reason,
+          remedy,
+        });
+        assert.ok(performance.now() - from >= milliseconds);
+      }
+      assert.throws(() => loadFileLock(library, 0).hold(-1, path), {
+        code: 'EIO',
+        operation: 'record',
+        remedy: undefined,
+      });
+      loadFileLock(library).release(holder);
+      loadFileLock(library, 0).hold(other, path);
+    });
+  });
+
   it('of bytes exclude each other where they overlap and one of them is exclusive, and a test says which', () =>
     openedTimes(2, ([one = -1, other = -1]) => {
       const ranges = [

@@ -55,9 +55,12 @@ export function loadFileLock(library: string, milliseconds = recordLockMilliseco
         path,
         reason:
           number === busy
-            ? `expected the ${what} to be free within ${milliseconds} ms: another process holds it`
+            ? `another process has kept the ${what} locked for ${milliseconds / 1000} s`
             : `flock failed with errno ${number}`,
-        remedy: 'try again; if it persists, a process of ctx is stopped or hangs',
+        remedy:
+          number === busy
+            ? 'run it again; if that ends so, too, a process of ctx is stopped or hangs: ctx ps lists them'
+            : undefined,
       });
     },
     release(descriptor) {

@@ -231,6 +231,32 @@ describe('a command on a fork', () => {
     await assert.rejects(onItsFork(sh(cwd, 'true', { mounts: ['memory:=/m'] })), { code: 'ENOTSUP' });
   });
 
+  it('is refused before anything is made where a variable that it would pass on is not set, and a person is not asked', async () => {
+    const cwd = project();
+    const refusals = [
+      ['true', ['UNSET_NAME']],
+      ['true', ['LANG', 'A=1', 'UNSET_NAME']],
+      ['true', ['1A=2']],
+      ['true', ['']],
+      ['true', ['=x']],
+      ['npm publish', ['UNSET_NAME']],
+    ] as const;
+    for (const [script, environmentAdditions] of refusals) {
+      const from = recorded.length;
+      await assert.rejects(onItsFork(sh(cwd, script, { environmentAdditions })), { code: 'EINVAL' }, script);
+      assert.deepEqual(
+        since(from).map(({ status, facts }) => [status, facts?.['error']]),
+        [['denied', 'EINVAL']],
+      );
+    }
+    await assert.rejects(execute(host, sh(cwd, 'true', { environmentAdditions: ['UNSET_NAME'] }), onDirectory), {
+      code: 'EINVAL',
+    });
+    assert.equal(existsSync(vaultPaths(host.store.directory, vaultId(cwd)).directory), false);
+    const set = await onItsFork(sh(cwd, 'echo "$LANG $EMPTY."', { environmentAdditions: ['LANG', 'EMPTY='] }));
+    assert.equal(set.stdout?.text, 'C.UTF-8 .\n');
+  });
+
   it('that was refused by a rule is in the record, with who asked and what was decided', async () => {
     const cwd = project();
     const from = recorded.length;

@@ -47,6 +47,11 @@ function addition(text: string, inherited: EnvironmentRequest['inherited']): rea
   return [name, value];
 }
 
+/** Refused while nothing is made yet for the command that would have them. */
+export function assertAdditions(additions: readonly string[], inherited: EnvironmentRequest['inherited']): void {
+  for (const text of additions) addition(text, inherited);
+}
+
 /** The objects are seen at `/ctx`, whatever directory of the host holds them. */
 function agentEnvironment(agent: EnvironmentRequest['agent']): Readonly<Record<string, string>> {
   if (agent === undefined) return {};

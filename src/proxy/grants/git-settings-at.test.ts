@@ -73,10 +73,21 @@ describe('the person’s git configuration', () => {
       '[credential]\n\thelper = store\n',
       '[url "https://example.org/"]\n\tinsteadOf = gh:\n',
       '[url "git@example.org:"]\n\tinsteadOf = x\n',
+      ...['signingKey', 'signingkey', 'SigningKey'].flatMap((name) => [
+        `[user]\n\t${name} = 0123ABCD\n`,
+        `[user]\n\t${name} = key::ssh-ed25519 AAAA me@host\n`,
+      ]),
     ]) {
       write(own, plain);
       assert.deepEqual([at().made.size, at().withheld], [0, []], plain);
     }
+  });
+
+  it('is not shown where a comment of it holds a credential, which is in no file of the jail', () => {
+    write(own, '[user]\n\tsigningKey = AB # token = x\n; password = y\n[core]\n\tpager = cat\n');
+    const { made, withheld } = at();
+    assert.deepEqual(withheld, [own, own]);
+    assert.equal(made.get('/etc/gitconfig'), '[user]\n\tsigningkey = "AB"\n[core]\n\tpager = "cat"\n');
   });
 
   it('has its includes where they are inside: as files of the jail where they hold a secret, in themselves or deeper', () => {

@@ -68,11 +68,16 @@ function textOf(path: string): string | undefined {
   }
 }
 
+/** `user.signingKey` says which key signs, and is no secret: written so, it is a name like that of one. */
+function looksSecret(text: string): boolean {
+  const read = text.replace(/\bsigningKey\b/gi, 'signingkey');
+  return redactText(read) !== read;
+}
+
 /** A header that is sent, an address with a password, a helper that says one; and whatever looks like a secret elsewhere. */
 function isSecretSetting(setting: GitSetting): boolean {
-  const text = `${gitKey(setting)} = ${setting.value}`;
   if (/^extraheader$|(pass|passwd|password|token|secret|apikey)$/.test(setting.key)) return true;
-  if (redactText(text) !== text) return true;
+  if (looksSecret(`${gitKey(setting)} = ${setting.value}`)) return true;
   if (/\bhttps?:\/\/[^\s/?#@"']+@/i.test(`${setting.subsection ?? ''} ${setting.value}`)) return true;
   return setting.section === 'credential' && setting.key === 'helper' && setting.value.startsWith('!');
 }
@@ -100,7 +105,7 @@ function readFrom(named: string, reading: Reading): ReadFile | undefined {
     if (file !== undefined) includes.set(value, file);
   }
   // Nearly always nothing: the whole text is looked at before each of its settings.
-  const isSecret = redactText(text) !== text || (mayHoldSecret.test(text) && settings.some(isSecretSetting));
+  const isSecret = looksSecret(text) || (mayHoldSecret.test(text) && settings.some(isSecretSetting));
   return { named, path, settings, includes, isSecret };
 }
 

@@ -8,6 +8,7 @@ import { decideRequest, permissionToPrepare, type RunPermission } from '../appro
 import { decisionOf } from '../approval/refused-decision.js';
 import { withNetwork } from '../grants/approved-network.js';
 import { type ResolvedAuthority, resolveAuthority } from '../grants/authority-of.js';
+import { assertAdditions } from '../grants/environment.js';
 import { commonGitDirectories } from '../grants/git-worktree.js';
 import { assertUsable } from '../grants/injected-secrets.js';
 import { assertRunnable } from '../grants/runnable.js';
@@ -73,6 +74,7 @@ export async function authorityFor(
     const resolved =
       agent === undefined && known !== undefined ? known : await resolvedFor(host, whole, request, agent);
     assertRunnable(host, place, resolved);
+    assertAdditions(request.environmentAdditions, host.environment);
     await assertUsable(host, request.secrets ?? [], resolved.authority.network);
     const permission = await decided(host, place, resolved, request);
     await countUse(host, resolved.line);
