@@ -29,6 +29,7 @@ describe('measuring', () => {
     assert.equal(long?.ratio, (long?.median ?? 0) / (short?.median ?? 1));
     assert.match(table(report), /short \(anchor\).* 1\.00x/);
     assert.match(table(report), /3 interleaved rounds; \d+ processors/);
+    assert.match(table(report), /^load \d+\.\d before, \d+\.\d after$/m);
   });
 
   it('refuses an anchor that is not among the subjects', async () => {

@@ -7,7 +7,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { statfsSync } from 'node:fs';
-import { availableParallelism, release, tmpdir } from 'node:os';
+import { availableParallelism, loadavg, release, tmpdir } from 'node:os';
 
 export interface Subject {
   readonly name: string;
@@ -50,6 +50,8 @@ export interface MachineFacts {
   readonly node: string;
   readonly directory: string;
   readonly filesystem: string;
+  /** Of the last minute, before the first run and after the last one: what others did meanwhile makes part of each number. */
+  readonly load: readonly [before: number, after: number];
 }
 
 export interface Report {
@@ -65,6 +67,7 @@ export interface Report {
 export async function measure(measurement: Measurement): Promise<Report> {
   const { subjects, anchor, rounds, warmUpRounds = 2 } = measurement;
   if (!subjects.some(({ name }) => name === anchor)) throw new Error(`the anchor '${anchor}' is not a subject`);
+  const load = loadOfMinute();
   const times = new Map<string, number[]>(subjects.map(({ name }) => [name, []]));
   for (const subject of subjects) {
     for (let run = 0; run < (subject.warmUpRuns ?? 0); run += 1) await time(subject);
@@ -81,7 +84,7 @@ export async function measure(measurement: Measurement): Promise<Report> {
     title: measurement.title,
     anchor,
     rounds,
-    machine: machineFacts(measurement.directory ?? tmpdir()),
+    machine: machineFacts(measurement.directory ?? tmpdir(), load),
     notes: measurement.notes ?? [],
     unit: 'ms',
     results: [...times].map(([name, values]) => ({
@@ -120,7 +123,7 @@ export function print(report: Report, json = process.argv.includes('--json')): v
 }
 
 export function table(report: Report): string {
-  const { processors, architecture, kernel, node, directory, filesystem } = report.machine;
+  const { processors, architecture, kernel, node, directory, filesystem, load } = report.machine;
   const rows = report.results.map(({ name, median, p90, minimum, ratio }) => [
     name === report.anchor ? `${name} (anchor)` : name,
     milliseconds(median),
@@ -142,6 +145,7 @@ export function table(report: Report): string {
     ...lines.map((line) => `  ${line.trimEnd()}`),
     '',
     `${report.rounds} interleaved rounds; ${processors} processors, ${architecture}, Linux ${kernel}, Node ${node}; ${filesystem} at ${directory}`,
+    `load ${load.map((value) => value.toFixed(1)).join(' before, ')} after`,
     ...report.notes,
     '',
   ].join('\n');
@@ -161,7 +165,9 @@ const filesystemNames: Readonly<Record<number, string>> = {
   26985: 'nfs',
 };
 
-function machineFacts(directory: string): MachineFacts {
+const loadOfMinute = () => loadavg()[0] ?? Number.NaN;
+
+function machineFacts(directory: string, before: number): MachineFacts {
   const { type } = statfsSync(directory);
   return {
     processors: availableParallelism(),
@@ -170,6 +176,7 @@ function machineFacts(directory: string): MachineFacts {
     node: process.versions.node,
     directory,
     filesystem: filesystemNames[type] ?? `filesystem 0x${type.toString(16)}`,
+    load: [before, loadOfMinute()],
   };
 }
 
