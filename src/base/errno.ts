@@ -156,11 +156,11 @@ export function fromSystemError(error: unknown, operation: string, path?: string
   });
 }
 
-/** What a disk may answer to any write, wherever it happens. */
-const diskCodes: ReadonlySet<string> = new Set<ErrnoCode>(['EDQUOT', 'EIO', 'ENOSPC', 'EROFS']);
+/** What a disk may answer to any write, wherever it happens; the last two where somebody closed a directory of ours. */
+const diskCodes: ReadonlySet<string> = new Set<ErrnoCode>(['EDQUOT', 'EIO', 'ENOSPC', 'EROFS', 'EACCES', 'EPERM']);
 
 /**
- * A full or failing disk is not a defect of ours, also where the code that wrote did not foresee it. Other errors stay
+ * A full, failing or closed disk is not a defect of ours, also where the code that wrote did not foresee it. Other errors stay
  * what they are.
  */
 export function orDiskError(error: unknown): unknown {

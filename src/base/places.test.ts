@@ -286,7 +286,7 @@ describe('an error', () => {
         () => fromSystemError(other, 'x'),
         (error) => error === other,
       );
-    for (const code of ['EDQUOT', 'EIO', 'ENOSPC', 'EROFS'])
+    for (const code of ['EDQUOT', 'EIO', 'ENOSPC', 'EROFS', 'EACCES', 'EPERM'])
       assert.ok(orDiskError(system(code)) instanceof ErrnoError, code);
     for (const other of [system('ENOENT'), new TypeError('x'), undefined]) assert.equal(orDiskError(other), other);
     assert.deepEqual(

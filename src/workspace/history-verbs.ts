@@ -94,9 +94,9 @@ export function rollBackFork(host: Host, request: RollbackRequest): Promise<Roll
     refuseForeign(fork.vault.roots, paths, 'roll back');
     const to =
       checkpoint === undefined
-        ? vaultCheckpoints.lastCheckpoint(fork)
+        ? await vaultCheckpoints.lastCheckpoint(fork)
         : vaultCheckpoints.findCheckpoint(fork, checkpoint);
-    const all = await forkChanges(fork, to);
+    const all = await forkChanges(fork, to, paths.length === 0 ? undefined : paths);
     const chosen = (path: string) =>
       paths.length === 0 || paths.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
     const undone = all.filter(({ path }) => chosen(path));

@@ -77,9 +77,9 @@ describe('an error that nobody foresaw', () => {
   const system = (code: string) =>
     Object.assign(new Error(`${code}: what it means, mkdir '/store/x'`), { code, syscall: 'mkdir', path: '/store/x' });
 
-  it('of a full or failing disk is said as what it is', () => {
+  it('of a full, failing or closed disk is said as what it is', () => {
     const remedies: Readonly<Record<string, string>> = { ENOSPC: '  try: make room on the filesystem of that path\n' };
-    for (const code of ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS']) {
+    for (const code of ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EACCES', 'EPERM']) {
       const [exitCode, text] = complained(system(code));
       assert.equal(text, `ctx: write /store/x: mkdir failed: what it means (${code})\n${remedies[code] ?? ''}`);
       assert.notEqual(exitCode, ExitCode.internal);

@@ -1,15 +1,18 @@
 /** Checkpoints: which are kept, which are gone back to, and what a rollback of all or of single paths leaves. */
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { automaticCheckpoints, checkpointReasonCharacters } from '../../base/limits/store.js';
 import { applyFork } from '../apply/apply.js';
 import { type ForkMeta, readForkMeta } from '../store/fork-meta.js';
+import { copyTop } from '../store/layer-pool.js';
+import { workspaceRoot } from '../store/layout.js';
 import type { OpenFork } from '../vault.js';
 import {
   deleteCheckpoint,
   findCheckpoint,
+  isBack,
   lastCheckpoint,
   noteTrees,
   rollBackFork,
@@ -27,6 +30,7 @@ const state = () => readForkMeta(access().paths.fork('main').directory) as ForkM
 const ids = ({ checkpoints } = state()) => checkpoints.map(({ id }) => id);
 const back = (id: string) => withFork((fork) => rollBackFork(fork, findCheckpoint(fork, id)));
 const now = () => withFork((fork) => shown(fork));
+const last = () => withFork(async (fork) => (await lastCheckpoint(fork)).id);
 
 describe('a checkpoint', () => {
   it('that is automatic takes the place of the last where nothing was written since', async () => {
@@ -121,7 +125,7 @@ describe('a rollback', () => {
     write('project/own', 'mine');
     for (const name of ['a', 'b', 'c']) await command(put(name, name));
     const [first, second] = ids();
-    await withFork((fork) => assert.equal(lastCheckpoint(fork).id, 3));
+    assert.equal(await last(), 3);
     await back(String(second));
     assert.deepEqual(await now(), { a: 'a', own: 'mine' });
     const undone = () => state().checkpoints.flatMap(({ id, undone: is }) => (is === true ? [id] : []));
@@ -129,17 +133,65 @@ describe('a rollback', () => {
       undone(),
       ids().filter((id) => id > (second ?? 0)),
     );
-    await withFork((fork) => assert.equal(lastCheckpoint(fork).id, first));
+    assert.equal(await last(), first);
     const later = ids().at(-1);
     await back(String(later));
     assert.deepEqual(await now(), { a: 'a', b: 'b', c: 'c', own: 'mine' });
     assert.ok(!undone().includes(later ?? 0));
     await back('1');
     assert.deepEqual(await now(), { own: 'mine' });
-    await assert.rejects(
-      withFork((fork) => lastCheckpoint(fork)),
-      { code: 'ENOENT' },
-    );
+    await assert.rejects(last(), { code: 'ENOENT' });
+  });
+
+  it('is of the last command that changed anything: none that left all as it was, nor of paths that are as they were', async () => {
+    write('project/dir/own', 'mine');
+    /** What a command leaves that made a file and removed it: its directory, as it was. */
+    const nothing = () =>
+      withFork((opened) => {
+        const { fork, checkpoint } = save(opened);
+        const live = fork.paths.tree(fork.meta.live, workspaceRoot);
+        for (const [from, to] of [
+          [at('project'), live],
+          [at('project/dir'), join(live, 'dir')],
+        ] as const) {
+          mkdirSync(to, { recursive: true });
+          copyTop(from, to);
+        }
+        return checkpoint.id;
+      });
+    assert.equal(await nothing(), 1);
+    await assert.rejects(last(), { code: 'ENOENT' });
+    await command(put('dir/own', 'first'));
+    const first = ids().at(-1);
+    assert.equal(await last(), first);
+    await nothing();
+    assert.equal(await last(), first);
+    write('project/edited', 'later');
+    await command(() => undefined);
+    const count = ids().length;
+    assert.equal(await last(), first);
+    const restored = (id: number, ...paths: string[]) =>
+      withFork(async (fork) => (await restorePaths(fork, findCheckpoint(fork, String(id)), paths)) !== fork);
+    assert.deepEqual([await restored(1, 'none', 'edited'), await restored(first ?? 0, 'di')], [false, false]);
+    assert.deepEqual([ids().length, await last()], [count, first]);
+    assert.equal(await restored(1, 'none', 'dir'), true);
+    assert.deepEqual(await now(), { dir: '/', 'dir/own': 'mine', edited: 'later' });
+    const trees = [{ file: at('t'), before: 'x', after: 1 }];
+    const noted = await nothing();
+    await withFork((fork) => noteTrees(fork, noted, trees));
+    assert.equal(await last(), noted);
+  });
+
+  it('to before an apply takes back what was applied, though nothing else is different', async () => {
+    write('project/own', 'mine');
+    await command(put('own', 'inside'));
+    await withFork((fork) => applyFork(fork, { conflicts: 'refuse', allowSensitive: true }));
+    await withFork(async (fork) => {
+      const to = findCheckpoint(fork, '1');
+      assert.equal(await isBack(fork, to), false);
+      await restorePaths(fork, to, ['own']);
+    });
+    assert.deepEqual(await now(), { own: 'mine' });
   });
 
   it('leaves what the person edited since, and takes back what the fork applied, as a change of the fork', async () => {

@@ -21,6 +21,7 @@ import { stepsSince } from '../store/trunk-steps.js';
 import { isForkName, type VaultMeta } from '../store/vault-meta.js';
 import { type OpenFork, withMeta } from '../vault.js';
 import { adoptTrunk } from './adopt.js';
+import { forkChanges } from './changes.js';
 import { atOrBelow, makePathLayer } from './path-layer.js';
 import { appliedWith, enteredWith, pathCount } from './trunk.js';
 
@@ -72,12 +73,12 @@ export interface Saved {
   readonly checkpoint: Checkpoint;
 }
 
-/** An automatic one of the same state as the last takes its place: a command that changed nothing leaves no trace. */
 /** The record has the whole command; a state that is written with every command must not grow with its text. */
 function shortened(reason: string): string {
   return reason.length <= checkpointReasonCharacters ? reason : `${reason.slice(0, checkpointReasonCharacters - 1)}…`;
 }
 
+/** An automatic one of the same state as the last takes its place: a command that changed nothing leaves no trace. */
 export function saveCheckpoint(fork: OpenFork, { name, automatic, reason, durable }: SaveOptions): Saved {
   if (name !== undefined) refuseTaken(fork, name);
   const meta = frozen(fork);
@@ -114,14 +115,21 @@ export function findCheckpoint({ meta, name: fork }: Pick<OpenFork, 'meta' | 'na
   });
 }
 
-/** The checkpoint before the last command that changed anything. */
-export function lastCheckpoint(fork: OpenFork): Checkpoint {
+/** Whether going back to a checkpoint, at these paths or all, changes nothing. What was applied since then would be taken back. */
+export async function isBack(fork: OpenFork, to: Checkpoint, about?: readonly string[]): Promise<boolean> {
+  const applied = appliedWith(stepsSince(fork, fork.vault, to.position), fork.name);
+  return pathCount(applied) === 0 && (await forkChanges(fork, to, about)).length === 0;
+}
+
+/** The checkpoint before the last command that changed anything, as reports see it: a layer may hold files as they were. */
+export async function lastCheckpoint(fork: OpenFork): Promise<Checkpoint> {
   const { meta } = fork;
   const touched = isLiveTouched(fork);
-  const found = meta.checkpoints
-    .filter(({ undone }) => undone !== true)
-    .findLast((each) => touched || !hasSameDeltas(each, meta) || (each.trees ?? []).length > 0);
-  if (found !== undefined) return found;
+  for (const each of meta.checkpoints.toReversed()) {
+    if (each.undone === true) continue;
+    if ((each.trees ?? []).length > 0) return each;
+    if ((touched || !hasSameDeltas(each, meta)) && !(await isBack(fork, each))) return each;
+  }
   throw new ErrnoError('ENOENT', {
     operation: 'roll back',
     reason: 'there is nothing to undo: no command has changed anything here since the fork was made or applied',

@@ -4,13 +4,17 @@ import type { Checkpoint } from '../store/fork-meta.js';
 import { copyTop, makeLayer, treesOf } from '../store/layer-pool.js';
 import { refuseForeign, rootOf, topPath } from '../store/root-paths.js';
 import { type OpenFork, withMeta } from '../vault.js';
-import { saveCheckpoint, stackOfCheckpoint } from './checkpoint.js';
+import { isBack, saveCheckpoint, stackOfCheckpoint } from './checkpoint.js';
 import { atOrBelow, makePathLayer } from './path-layer.js';
 
-/** The paths as the fork's changes name them. What is now is kept as a checkpoint. */
+/**
+ * The paths as the fork's changes name them. What is now is kept as a checkpoint, unless nothing is to be changed: the next rollback would
+ * take back nothing.
+ */
 export async function restorePaths(fork: OpenFork, to: Checkpoint, shown: readonly string[]): Promise<OpenFork> {
   const { paths } = fork;
   refuseForeign(fork.vault.roots, shown, 'roll back');
+  if (await isBack(fork, to, shown)) return fork;
   const saved = saveCheckpoint(fork, {
     automatic: true,
     reason: `rollback of ${shown.join(' ')} to ${to.name ?? to.id}`,
