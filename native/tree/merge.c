@@ -83,7 +83,7 @@ static void make_directory(const char *name, const struct found *found, const st
   if (children->from.stopped && hides && !has_lower && fsetxattr(fd, "user.overlay.opaque", "y", 1, 0) != 0)
     fail(errno, "mark", path.data);
   merge_directory(children, fd);
-  bool repeated = is_asked() && lower->state == FOUND_ENTRY && same_metadata(&found->status, &lower->status);
+  bool repeated = is_asked() && same_metadata(&found->status, &lower->status);
   /* One that has to stay for what it holds looks as what will lie below it does. */
   bool follows = repeated && children->below.count > 0;
   if (!repeated || unlinkat(target, name, AT_REMOVEDIR) != 0)
@@ -150,7 +150,7 @@ static void merge_directory(const struct sides *sides, int target) {
     path.length = prefix;
     path.data[prefix] = '\0'; /* the caller asks for its own path again */
   }
-  if (has_lower && sides->from.stopped) hide_the_rest(&names, sides, target);
+  if (sides->from.stopped) hide_the_rest(&names, sides, target);
   free_listing(&names);
 }
 

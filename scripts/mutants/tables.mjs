@@ -15,6 +15,7 @@ import { chosenSeventh } from './chosen-seventh.mjs';
 import { chosenSixth } from './chosen-sixth.mjs';
 import { chosenTenth } from './chosen-tenth.mjs';
 import { chosenTree } from './chosen-tree.mjs';
+import { chosenTree2 } from './chosen-tree2.mjs';
 import { chosenVault } from './chosen-vault.mjs';
 import { table } from './table.mjs';
 
@@ -34,6 +35,7 @@ export const tables = [
   ...chosenDecide,
   ...chosenProxy,
   ...chosenTree,
+  ...chosenTree2,
   ...chosenJail,
   ...chosenVault,
 ];
