@@ -253,6 +253,7 @@ _Noreturn void run_job(int count, char **words) {
 void begin_process(void) {
   privileged = geteuid() == 0;
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN); /* a write beyond `ulimit -f` fails with EFBIG, and takes back what it made */
   umask(0);
 }
 

@@ -21,4 +21,11 @@ export const chosenTree2 = [
     why: 'a directory would be looked up in the list by the name of its last entry',
     tests: ['tree/tree-merge'],
   },
+  {
+    file: 'native/tree/jobs.c',
+    from: '  signal(SIGXFSZ, SIG_IGN);',
+    to: ' ',
+    why: 'a limit of file sizes would kill an apply beside the file that it makes',
+    tests: ['tree/tree-limits'],
+  },
 ];

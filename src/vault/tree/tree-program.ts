@@ -25,6 +25,7 @@ export interface Job {
 
 const reasons: Readonly<Record<string, string>> = {
   EBUSY: 'it is in use by another process',
+  EFBIG: 'a file would be larger than the limit of file sizes allows; raise it (ulimit -f)',
   EMFILE: 'the tree is deeper than the limit of open files allows; raise it (ulimit -Hn)',
   ENOENT: 'no such file or directory',
   ENOSPC: 'no space is left on the device',
