@@ -147,7 +147,7 @@ static int copy_attribute(int from, int to, const char *attribute) {
 static int copy_attributes(int from, int to) {
   char *list = malloc(XATTR_LIST_MAX);
   ssize_t size = list ? flistxattr(from, list, XATTR_LIST_MAX) : -1;
-  int error = list ? 0 : ENOMEM;
+  int error = !list ? ENOMEM : size < 0 && errno != ENOTSUP ? errno : 0;
   drop_access_lists(to);
   for (ssize_t at = 0; !error && at < size; at += (ssize_t)strlen(list + at) + 1)
     error = copy_attribute(from, to, list + at);
@@ -217,10 +217,14 @@ static int stage_directory(struct staged_tree *tree, int from, int to, const cha
   return error;
 }
 
-/* Whatever happens, the second tree's directory has the first one's mode afterwards: so that it can be given back. */
+/*
+ * Whatever happens, the second tree's directory has the first one's mode and times afterwards: so that they can be given
+ * back.
+ */
 static int fill(struct staged_tree *tree, int from, int to, const char *path, unsigned mode) {
-  struct stat about;
+  struct stat about = {0};
   int error = fstat(from, &about) == 0 ? 0 : errno;
+  const struct timespec times[2] = {about.st_atim, about.st_mtim};
   if (!error && about.st_uid != geteuid()) error = EPERM; /* no one but root could make it somebody else's */
   char *names = error ? NULL : read_names(from);
   if (!names && !error) error = errno;
@@ -236,7 +240,10 @@ static int fill(struct staged_tree *tree, int from, int to, const char *path, un
   }
   free(names);
   if (!error) error = copy_metadata(from, to, &about, mode);
-  if (error) fchmod(to, mode);
+  if (error) {
+    futimens(to, times);
+    fchmod(to, mode);
+  }
   return error;
 }
 
@@ -308,7 +315,7 @@ static void undo_directory(int from, int to, const char *name) {
   }
   int inner = open_to_change(from, name, &ignored);
   struct stat before;
-  if (inner >= 0 && fstat(inner, &before) == 0) {
+  if (inner >= 0 && fstat(staged, &before) == 0) {
     const struct timespec times[2] = {before.st_atim, before.st_mtim};
     staged_undo(inner, staged);
     futimens(inner, times);
