@@ -8,6 +8,7 @@ import { chosenFaces } from './chosen-faces.mjs';
 import { chosenFifth } from './chosen-fifth.mjs';
 import { chosenFourth } from './chosen-fourth.mjs';
 import { chosenJail } from './chosen-jail.mjs';
+import { chosenJail2 } from './chosen-jail2.mjs';
 import { chosenLater } from './chosen-later.mjs';
 import { chosenNinth } from './chosen-ninth.mjs';
 import { chosenProxy } from './chosen-proxy.mjs';
@@ -37,5 +38,6 @@ export const tables = [
   ...chosenTree,
   ...chosenTree2,
   ...chosenJail,
+  ...chosenJail2,
   ...chosenVault,
 ];

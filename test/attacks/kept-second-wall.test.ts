@@ -117,6 +117,26 @@ describe('the mounts of a kept jail, where no list of processes can be had', () 
     }));
 });
 
+describe('the mounts of a kept jail, where its first process has no such child', () => {
+  const options: PlanOptions = { weakened: ['landlock', 'seccomp'] };
+  /** A command may give its owner a child of its own: then its first process is not the one to collect it. */
+  const given = `python3 -c '
+import ctypes, os, platform
+calls = ctypes.CDLL(None)
+number, parent, ended = 220 if platform.machine() == "aarch64" else 56, 0x8000, 17
+child = calls.syscall(number, parent | ended, 0, 0, 0, 0)
+if child == 0: os.execvp("sleep", ["sleep", "600"])
+open("/home/user/given", "w").write(str(child))' > /dev/null 2>&1`;
+
+  it('stay while what a command gave its owner for a child is running', () =>
+    keeping(jail.keptPlans([], options).jail, async (kept) => {
+      assert.equal(await kept.run(shell(given, options)), 0);
+      assert.equal(await kept.run(shell('kill -0 $(cat /home/user/given)', options)), 0, 'it is there');
+      assert.match(await kept.release(), /processes are running in the fork/);
+      assert.equal(await kept.run(shell(': > /workspace/still-mounted', options)), 0);
+    }));
+});
+
 describe('overlays of a kept jail', () => {
   const options: PlanOptions = { weakened: ['landlock', 'seccomp'] };
   const { jail: whole } = jail.keptPlans([], options);

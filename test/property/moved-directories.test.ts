@@ -15,10 +15,17 @@ const home = join(jail.base, 'home');
 const options: PlanOptions = { weakened: jail.landlock > 0 ? [] : ['landlock'] };
 
 /**
- * Makes one tree: every kind of entry and of mode, attributes, two names of a file and of a link, and times that stay. Names of one
+ * Makes one tree: every kind of entry and of mode, attributes, access lists and those that are handed on, two names of a file and of a link, and times that stay. Names of one
  * file in and outside of what is moved become two files in an overlay, renamed or not. */
 const building = `
-import os, stat, sys
+import os, stat, struct, sys
+def listed(*entries): return struct.pack('<I', 2) + b''.join(struct.pack('<HHI', *entry) for entry in entries)
+NOBODY = 2 ** 32 - 1
+narrow = listed((1, 7, NOBODY), (2, 5, os.geteuid()), (4, 5, NOBODY), (16, 5, NOBODY), (32, 0, NOBODY))
+wide = listed((1, 7, NOBODY), (2, 7, os.geteuid()), (4, 5, NOBODY), (16, 7, NOBODY), (32, 5, NOBODY))
+def give_list(path, kind, value):
+    try: os.setxattr(path, 'system.posix_acl_' + kind, value)
+    except OSError: pass
 def build(top):
     os.umask(0)
     os.makedirs(top)
@@ -42,10 +49,13 @@ def build(top):
     for path in ['d', 'd/sub', 'd/a']:
         try: os.setxattr(top + '/' + path, 'user.kept', path.encode())
         except OSError: pass
+    for path, kind, value in [('d/sub', 'access', narrow), ('d/sub', 'default', wide), ('d/near', 'access', wide),
+        ('d/far', 'default', narrow), ('d/b', 'access', narrow), ('other', 'default', wide)]: give_list(top + '/' + path, kind, value)
     os.mkdir(top + '/shut/inner')
     for path, mode in [('d/closed', 0o500), ('d/read', 0o555), ('d/none', 0o000), ('shut', 0o555), ('d/sub', 0o2750)]: os.chmod(top + '/' + path, mode)
     for number, (folder, directories, files) in enumerate(sorted(os.walk(top, topdown=False))):
         for name in sorted(files) + ['.']: os.utime(os.path.join(folder, name), ns=(10**15 + number, 10**15 + number), follow_symlinks=False)
+    give_list(top, 'default', wide)
 `;
 
 /** Each is done in a tree of its own: what is asked, by every call and every way to write a path. */
@@ -147,7 +157,7 @@ def look(top):
             with open(path, 'rb') as file: what.append(len(file.read()))
         if kind == stat.S_IFLNK: what.append(os.readlink(path))
         elif kind != stat.S_IFIFO:
-            try: what.append(sorted((each, os.getxattr(path, each).decode()) for each in os.listxattr(path) if each.startswith('user.kept')))
+            try: what.append(sorted((each, os.getxattr(path, each).hex()) for each in os.listxattr(path) if each.startswith(('user.kept', 'system.posix_acl'))))
             except OSError: pass
         seen[name] = what
         if kind == stat.S_IFDIR:

@@ -105,7 +105,6 @@ static _Noreturn void move(struct jail_context *jail, const struct plan *plan, c
   for (int i = 0; i < FIRST_NOT_KEPT; i++)
     if (dup2(descriptors[i], i) != i) _exit(EXIT_FAILED);
   signal(SIGXFSZ, SIG_IGN);
-  umask(0);
   take_its_place(jail, plan);
   sys_close_range(FIRST_NOT_KEPT, ~0U, 0);
   struct answer answer = {0};
