@@ -120,7 +120,7 @@ describe('the mounts of a kept jail, where no list of processes can be had', () 
 describe('the mounts of a kept jail, where its first process has no such child', () => {
   const options: PlanOptions = { weakened: ['landlock', 'seccomp'] };
   /** A command may give its owner a child of its own: then its first process is not the one to collect it. */
-  const given = `python3 -c '
+  const given = `exec python3 -c '
 import ctypes, os, platform
 calls = ctypes.CDLL(None)
 number, parent, ended = 220 if platform.machine() == "aarch64" else 56, 0x8000, 17
