@@ -12,6 +12,7 @@ import { chosenJail2 } from './chosen-jail2.mjs';
 import { chosenLater } from './chosen-later.mjs';
 import { chosenNinth } from './chosen-ninth.mjs';
 import { chosenProxy } from './chosen-proxy.mjs';
+import { chosenProxy2 } from './chosen-proxy2.mjs';
 import { chosenSeventh } from './chosen-seventh.mjs';
 import { chosenSixth } from './chosen-sixth.mjs';
 import { chosenTenth } from './chosen-tenth.mjs';
@@ -35,6 +36,7 @@ export const tables = [
   ...chosenFaces,
   ...chosenDecide,
   ...chosenProxy,
+  ...chosenProxy2,
   ...chosenTree,
   ...chosenTree2,
   ...chosenJail,

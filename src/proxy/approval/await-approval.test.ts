@@ -127,6 +127,18 @@ describe('a command that needs an approval', () => {
     assert.ok(removeRule(host, added[0]?.id ?? ''));
   });
 
+  it('is of the fork alone where it is an apply: that looks itself at what the person edited meanwhile', async () => {
+    const { cwd, ask } = await stage();
+    const apply = await ask(once, { verb: 'apply', steps: ['write file'] });
+    const command = await ask(once, { argv: ['make', 'more'] });
+    writeFileSync(join(cwd, 'file'), 'edited');
+    await settle(cwd);
+    await apply.confirm({ imported: true });
+    await apply.confirmDirectories?.();
+    await assert.rejects(command.confirm({ imported: true }), { code: 'ESTALE' });
+    await assert.rejects(async () => command.confirmDirectories?.(), { code: 'ESTALE' });
+  });
+
   it('with input is never the words of a rule, and with one that is not known is for once', async () => {
     const { asked, ask } = await stage();
     await ask(once, { input: Buffer.from('text') });

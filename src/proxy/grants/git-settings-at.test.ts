@@ -58,6 +58,8 @@ describe('the person’s git configuration', () => {
       '[url "https://me:x@example.org/"]\n\tinsteadOf = https://example.org/\n',
       '[remote "x"]\n\turl = https://x@example.org/y\n',
       '[credential]\n\thelper = "!echo password=x"\n',
+      '[credential]\n\thelper = !say\n',
+      '[credential "https://example.org"]\n\thelper = !say\n',
       '[my]\n\tvalue = ghp_0123456789abcdefghijklmnopqrstuvwxyz\n',
     ];
     for (const secret of secrets) {
@@ -71,6 +73,8 @@ describe('the person’s git configuration', () => {
     }
     for (const plain of [
       '[credential]\n\thelper = store\n',
+      '[credential]\n\tusername = !say\n',
+      '[alias]\n\thelper = !say\n',
       '[url "https://example.org/"]\n\tinsteadOf = gh:\n',
       '[url "git@example.org:"]\n\tinsteadOf = x\n',
       ...['signingKey', 'signingkey', 'SigningKey'].flatMap((name) => [
