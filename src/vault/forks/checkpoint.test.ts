@@ -1,12 +1,12 @@
 /** Checkpoints: which are kept, which are gone back to, and what a rollback of all or of single paths leaves. */
 import assert from 'node:assert/strict';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { automaticCheckpoints, checkpointReasonCharacters } from '../../base/limits/store.js';
 import { applyFork } from '../apply/apply.js';
 import { type ForkMeta, readForkMeta } from '../store/fork-meta.js';
-import { copyTop } from '../store/layer-pool.js';
+import { copyTop, treesOf } from '../store/layer-pool.js';
 import { workspaceRoot } from '../store/layout.js';
 import type { OpenFork } from '../vault.js';
 import {
@@ -20,7 +20,7 @@ import {
 } from './checkpoint.js';
 import { restorePaths } from './restore.js';
 import { syncFork } from './sync.js';
-import { freshVault } from './vault-fixture.js';
+import { freshVault, lookAt } from './vault-fixture.js';
 
 const { at, write, withFork, command, shown, access, writeLive } = freshVault();
 const put = (path: string, text: string) => (directory: string) => writeFileSync(join(directory, path), text);
@@ -194,6 +194,42 @@ describe('a rollback', () => {
     assert.deepEqual(await now(), { own: 'mine' });
   });
 
+  it('is not undone by the next one: the checkpoint stands where the fork stands', async () => {
+    write('project/own', 'mine');
+    await command(put('own', 'inside'));
+    await withFork((fork) => applyFork(fork, { conflicts: 'refuse', allowSensitive: true }));
+    write('project/theirs', 'edited');
+    await command(put('own', 'again'));
+    const { meta } = await back('1');
+    for (const { id, position, base, deltas } of meta.checkpoints) {
+      const isThere = [id === 1, meta.position, meta.base, meta.deltas];
+      if (id === 1) assert.deepEqual([true, position, base, deltas], isThere);
+      else assert.notDeepEqual([false, position, base, deltas], isThere);
+    }
+    assert.deepEqual(await now(), { own: 'mine', theirs: 'edited' });
+  });
+
+  it('leaves what the person put into a directory that the fork made and applied, and that alone', async () => {
+    for (const name of ['own', 'file', 'gone']) write(`project/${name}`, 'mine');
+    await command((directory) => {
+      for (const name of ['file', 'gone']) rmSync(join(directory, name));
+      for (const name of ['d/e', 'empty/f', 'file', 'gone']) mkdirSync(join(directory, name), { recursive: true });
+      for (const name of ['d/made', 'd/e/made', 'empty/made', 'file/made', 'gone/made']) put(name, 'inside')(directory);
+    });
+    await withFork((fork) => applyFork(fork, { conflicts: 'refuse', allowSensitive: true }));
+    for (const name of ['d/theirs', 'd/e/theirs', 'file/theirs', 'empty/removed']) write(`project/${name}`, 'edited');
+    await withFork((fork) => syncFork(fork));
+    rmSync(at('project/empty/removed'));
+    await withFork((fork) => syncFork(fork));
+    await back('1');
+    assert.deepEqual(await now(), {
+      ...{ d: '/', 'd/e': '/', 'd/e/theirs': 'edited', 'd/theirs': 'edited' },
+      ...{ file: '/', 'file/theirs': 'edited', gone: 'mine', own: 'mine' },
+    });
+    await withFork((fork) => applyFork(fork, { conflicts: 'refuse', allowSensitive: true }));
+    assert.deepEqual(lookAt(at('project')), await now());
+  });
+
   it('leaves what the person edited since, and takes back what the fork applied, as a change of the fork', async () => {
     write('project/own', 'mine');
     await command(put('own', 'first'));
@@ -234,18 +270,32 @@ describe('a rollback', () => {
     });
     await command((directory) => {
       for (const name of ['dir/own', 'dir/made', 'top']) put(name, 'second')(directory);
+      chmodSync(directory, 0o711);
     });
     write('project/edited', 'later');
     const [first = 0, second = 0] = ids();
     const restore = (id: number, ...paths: string[]) =>
       withFork((fork) => restorePaths(fork, findCheckpoint(fork, String(id)), paths));
     const count = ids().length;
+    const timeOf = (path: string) =>
+      withFork(async (fork) => {
+        const { meta, paths } = fork;
+        const trees = treesOf(paths, [...meta.base, ...meta.deltas, meta.live], workspaceRoot);
+        const tree = trees.find((each) => existsSync(join(each, path))) ?? assert.fail(path);
+        return statSync(join(tree, path), { bigint: true }).mtimeNs;
+      });
+    const before = await timeOf('dir/made');
     await restore(second, 'dir/made');
+    assert.ok((await timeOf('dir/made')) > before, 'what is built of it is older');
     assert.equal(ids().length, count + 1);
     assert.deepEqual(await now(), { dir: '/', 'dir/made': 'first', 'dir/own': 'second', top: 'second' });
     await restore(first, 'dir', 'gone');
     assert.deepEqual(await now(), { dir: '/', 'dir/own': 'mine', gone: 'mine', top: 'second' });
-    await restore(second, '.');
+    const { mode } = statSync(at('project'));
+    assert.notEqual(mode & 0o777, 0o711);
+    const whole = await restore(second, '.');
+    const top = whole.paths.tree(whole.meta.deltas.at(-1) ?? '', workspaceRoot);
+    assert.equal(statSync(top).mode, mode);
     assert.deepEqual(await now(), { dir: '/', 'dir/made': 'first', 'dir/own': 'first', top: 'first' });
     await assert.rejects(restore(first, '/elsewhere'), { code: 'EINVAL' });
     await assert.rejects(restore(first, 'dir', at('other')), { code: 'EINVAL' });

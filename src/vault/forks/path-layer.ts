@@ -8,7 +8,7 @@ import { inWalkOrder, topPath } from '../store/root-paths.js';
 import { throwAway } from '../store/trash.js';
 import { addParents, belowAny } from '../tree/clashing.js';
 import { endsDirectory, makesDirectory } from '../tree/staying.js';
-import type { Problem, TreeStep } from '../tree/tree.js';
+import type { Change, Problem, TreeStep } from '../tree/tree.js';
 import type { VaultAccess } from '../vault.js';
 
 export interface PathLayer {
@@ -35,7 +35,11 @@ export async function makePathLayer(access: VaultAccess, layer: PathLayer): Prom
   const { tree } = access;
   const { from, over, into, isWanted, forward } = layer;
   const changes = await tree.diff({ uppers: from, lowers: over, whole: true });
-  const wanted = changes.filter(({ path }) => path !== topPath && isWanted(path));
+  // A directory does not end where something in it stays.
+  const holdingOn = new Set<string>();
+  for (const { kind, path } of changes) if (kind === 'deleted' && !isWanted(path)) addParents(path, holdingOn);
+  const stays = (change: Change) => endsDirectory(change) && holdingOn.has(change.path);
+  const wanted = changes.filter((change) => change.path !== topPath && isWanted(change.path) && !stays(change));
   const put = wanted.filter(({ kind }) => kind !== 'deleted');
   // The directories that hold them are made too: as they are below, or, where there is none, as they were.
   const above = new Set<string>();
