@@ -98,6 +98,34 @@ const damages: readonly (readonly [name: string, Damage, found: RegExp, repaired
       /digest differs/,
     ],
     [
+      'the layer that a fork writes into is gone',
+      (fork) => rmSync(fork.paths.layer(metaOf(fork).live), { recursive: true }),
+      /^fork main names a layer that is missing$/,
+      /^fork main: the layer that it writes into was gone, with what was written last$/,
+      undefined,
+    ],
+    [
+      'the layer of an apply is gone',
+      (fork) => rmSync(fork.paths.layer(metaOf(fork).applied?.[0] ?? ''), { recursive: true }),
+      /^fork main names a layer that is missing$/,
+      /^fork main: 1 applies can no longer be undone$/,
+      undefined,
+    ],
+    [
+      'a fork writes into what an apply of its own replaced',
+      (fork) => change(fork, 'main', (meta) => ({ ...meta, live: meta.applied?.[0] ?? '' })),
+      /^fork main writes into a layer that is frozen$/,
+      /^$/,
+      /frozen/,
+    ],
+    [
+      'an older state of a fork is damaged',
+      ({ paths }) => writeFileSync(`${paths.fork('main').directory}/state-0.json`, '{'),
+      /^a state of fork main is damaged$/,
+      /^$/,
+      undefined,
+    ],
+    [
       'the trunk has lost a layer',
       ({ paths, vault }) => writeVaultMeta(paths.meta, { ...vault, trunk: [...vault.trunk, 'gone'] }),
       /^the trunk names a layer that is missing$/,
@@ -235,6 +263,16 @@ describe('a vault', () => {
       if (left === undefined) assert.equal(await said(fork), '');
       else assert.match(await said(fork), left);
     });
+
+  it('is on the disk before a state names what was repaired of it', async () => {
+    const fork = await newVault();
+    rmSync(fork.paths.layer(deltaOf(fork)), { recursive: true });
+    const before = metaOf(fork);
+    const states: boolean[] = [];
+    tree.sync = async () => void states.push(metaOf(fork) === before);
+    await repairVault(fork).finally(() => Reflect.deleteProperty(tree, 'sync'));
+    assert.deepEqual([states, metaOf(fork) === before], [[true], false]);
+  });
 
   it('is repaired but for a fork that somebody uses', async () => {
     const fork = await newVault();

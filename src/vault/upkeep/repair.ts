@@ -7,6 +7,7 @@ import { readWholeJson } from '../../base/atomic-file.js';
 import { hasCode } from '../../base/errno.js';
 import { stepsFile } from '../apply/applied-steps.js';
 import { type ForkMeta, isSuspect, readableForkMeta, writeForkMeta } from '../store/fork-meta.js';
+import { makeLayer } from '../store/layer-pool.js';
 import { takeLock, withVaultLock } from '../store/locks.js';
 import { recoverFork, recoverVault } from '../store/recover.js';
 import { readVersions } from '../store/state-file.js';
@@ -46,6 +47,10 @@ async function repairFork(access: VaultAccess, vault: VaultMeta, name: string): 
   const gone = deltas.filter((layer) => !existsSync(access.paths.layer(layer)));
   if (gone.length > 0) after = { ...after, deltas: after.deltas.filter((layer) => !gone.includes(layer)) };
   if (gone.length > 0) said.push(`fork ${name}: ${gone.length} layers are gone, with what they held`);
+  if (!existsSync(access.paths.layer(after.live))) {
+    after = { ...after, live: makeLayer(access.paths, { fork: name }) };
+    said.push(`fork ${name}: the layer that it writes into was gone, with what was written last`);
+  }
   if (after.checkpoints.length < checkpoints.length)
     said.push(`fork ${name}: ${checkpoints.length - after.checkpoints.length} checkpoints are gone`);
   if ((after.applied ?? []).length < applied.length)
