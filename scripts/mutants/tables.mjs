@@ -19,6 +19,7 @@ import { chosenTenth } from './chosen-tenth.mjs';
 import { chosenTree } from './chosen-tree.mjs';
 import { chosenTree2 } from './chosen-tree2.mjs';
 import { chosenVault } from './chosen-vault.mjs';
+import { chosenVault2 } from './chosen-vault2.mjs';
 import { table } from './table.mjs';
 
 export const tables = [
@@ -42,4 +43,5 @@ export const tables = [
   ...chosenJail,
   ...chosenJail2,
   ...chosenVault,
+  ...chosenVault2,
 ];

@@ -1,19 +1,38 @@
 /** Opening a vault and a fork: which directory it is of, who may come in, and with what a lost state goes on. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { isLiveTouched, prepareCache, prepareHome, prepareRoot, prepareTemporary, writtenTrees } from './fork-trees.js';
 import { createFork } from './forks/forks.js';
 import { syncFork } from './forks/sync.js';
-import { freshVault } from './forks/vault-fixture.js';
+import { freshVault, tree } from './forks/vault-fixture.js';
 import { readForkMeta } from './store/fork-meta.js';
-import { workspaceRoot } from './store/layout.js';
+import { storePaths, workspaceRoot } from './store/layout.js';
 import { lookAtRoot } from './store/trunk-look.js';
 import { readVaultMeta, writeVaultMeta } from './store/vault-meta.js';
 import { Tree } from './tree/tree.js';
 import { isRoot, program } from './tree/tree-fixture.js';
-import { closeFork, forkToRead, importVault, type OpenFork, openExistingFork, openFork, vaultAccess } from './vault.js';
+import {
+  closeFork,
+  forkToRead,
+  importVault,
+  lookAhead,
+  type OpenFork,
+  openExistingFork,
+  openFork,
+  vaultAccess,
+} from './vault.js';
 
 const { at, write, withFork, command, access, request, shown } = freshVault();
 const put = (path: string, text: string) => (directory: string) => writeFileSync(join(directory, path), text);
@@ -21,8 +40,13 @@ const put = (path: string, text: string) => (directory: string) => writeFileSync
 describe('a vault', () => {
   it('is imported once, with what cannot be copied named, and is whole before anything names it', async () => {
     write('project/own', 'mine');
-    const first = await importVault(request({ vaultName: 'api', limits: { maxFiles: 1000 } }));
-    assert.deepEqual(first.problems, []);
+    const { paths } = access();
+    const named: boolean[] = [];
+    tree.before = (job) => void (job === 'sync' && named.push(existsSync(paths.fork('main').directory)));
+    const first = await importVault(request({ vaultName: 'api', limits: { maxFiles: 1000 } })).finally(() => {
+      tree.before = undefined;
+    });
+    assert.deepEqual([named, first.problems], [[false], []]);
     const { trunk, position, current, roots, name, limits, format, uncopied, known } = first.vault;
     assert.deepEqual(
       [trunk.length, position, current, roots, name, limits, format, uncopied],
@@ -60,14 +84,18 @@ describe('a vault', () => {
     await withFork(() => undefined);
     const { paths } = access();
     const meta = readVaultMeta(paths.meta) ?? assert.fail();
-    writeVaultMeta(paths.meta, { ...meta, origin: at('other') });
-    for (const act of [
-      () => openFork(request()),
-      () => openExistingFork(request()),
-      () => importVault(request()),
-      async () => forkToRead(request()),
-    ])
-      await assert.rejects(act(), { code: 'EIO' });
+    // Of another directory, whole; and of two at once.
+    for (const roots of [{ [workspaceRoot]: at('other') }, meta.roots]) {
+      writeVaultMeta(paths.meta, { ...meta, origin: at('other'), roots });
+      for (const act of [
+        () => openFork(request()),
+        () => openExistingFork(request()),
+        () => importVault(request()),
+        async () => forkToRead(request()),
+      ])
+        await assert.rejects(act(), { code: 'EIO' });
+      assert.equal(lookAhead(request()), undefined);
+    }
     writeVaultMeta(paths.meta, meta);
     renameSync(at('project'), at('moved'));
     write('project/own', 'other');
@@ -101,6 +129,27 @@ describe('a vault', () => {
 });
 
 describe('a fork', () => {
+  it('that is opened has what was thrown away deleted, in the background, unless somebody does so already', async () => {
+    write('project/own', 'mine');
+    await withFork(() => undefined);
+    const { trash } = storePaths(at('store'));
+    const begun: string[] = [];
+    tree.emptyLater = (directory) => void begun.push(directory);
+    try {
+      await withFork(() => undefined);
+      assert.deepEqual(begun, [], 'there is nothing in it');
+      mkdirSync(join(trash, 'left'));
+      await withFork(() => undefined);
+      assert.deepEqual(begun, [trash]);
+      const descriptor = openSync(trash, 'r');
+      await tree.lock({ descriptor, wait: false });
+      await withFork(() => undefined).finally(() => closeSync(descriptor));
+      assert.deepEqual(begun, [trash]);
+    } finally {
+      Reflect.deleteProperty(tree, 'emptyLater');
+    }
+  });
+
   it('is the one that is named, or the one in use, and none that is not there', async () => {
     await command(put('own', 'inside'));
     await createFork(access(), 'other', 'trunk');

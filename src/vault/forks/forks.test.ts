@@ -5,13 +5,15 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { prepareHome, prepareTemporary } from '../fork-trees.js';
 import { type ForkMeta, readForkMeta } from '../store/fork-meta.js';
+import { workspaceRoot } from '../store/layout.js';
+import { readNewest } from '../store/state-file.js';
 import { readVaultMeta } from '../store/vault-meta.js';
 import { saveCheckpoint } from './checkpoint.js';
 import { createFork, deleteFork, dropFork, existingVault, forkNames, listForks, useFork } from './forks.js';
 import { syncFork } from './sync.js';
 import { freshVault } from './vault-fixture.js';
 
-const { at, write, access, withFork, command, shown, writeLive } = freshVault();
+const { at, write, access, withFork, command, shown } = freshVault();
 const put = (path: string, text: string) => (directory: string) => writeFileSync(join(directory, path), text);
 const showing = (fork: string) => withFork((opened) => shown(opened), { fork });
 const refused = (code: string, act: () => unknown) => assert.rejects(async () => act(), { code });
@@ -61,7 +63,8 @@ describe('a fork starts', () => {
       assert.deepEqual(meta.deltas.slice(0, -1), before.deltas);
       assert.ok(!meta.deltas.includes(before.live), 'its live layer is mounted, and goes on changing');
       assert.deepEqual(readForkMeta(fork.place.directory), before);
-      await writeLive(fork, put('three', 'later')).catch(() => undefined);
+      // In its place, as a program writes: what was copied is another file.
+      put('three', 'later')(fork.paths.tree(before.live, workspaceRoot));
     });
     assert.deepEqual(await showing('copy'), { one: '1', own: 'mine', three: '3', two: '2' });
   });
@@ -170,6 +173,7 @@ it('a fork that is dropped has no change, no checkpoint, and none of what its co
     }
     const dropped = await dropFork(fork);
     assert.equal(readForkMeta(fork.place.directory)?.live, dropped.meta.live);
+    assert.equal(readNewest(fork.place.directory)?.boot, undefined, 'a power cut does not bring it back');
     const { created, from, deltas, checkpoints, clashes, base, position, nextCheckpoint } = dropped.meta;
     const { trunk, position: now } = dropped.vault;
     assert.deepEqual(

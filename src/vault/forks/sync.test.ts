@@ -15,9 +15,11 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { editsEnteredLive } from '../../base/limits/store.js';
 import { prepareRoot } from '../fork-trees.js';
+import { writeIndex } from '../git/git-index-file.js';
+import { makeLayer } from '../store/layer-pool.js';
 import { rootKey, workspaceRoot } from '../store/layout.js';
 import { readVaultMeta } from '../store/vault-meta.js';
-import type { OpenFork } from '../vault.js';
+import { type OpenFork, withMeta } from '../vault.js';
 import { saveCheckpoint } from './checkpoint.js';
 import { enterLive } from './enter-live.js';
 import { createFork } from './forks.js';
@@ -94,6 +96,14 @@ describe('edits of the person', () => {
     await createFork(access(), 'other', 'trunk');
     await command((directory) => chmodSync(directory, 0o711), { fork: 'other' });
     chmodSync(at('project'), 0o750);
+    await createFork(access(), 'third', 'trunk');
+    await command(put('made', 'inside'), { fork: 'third' });
+    chmodSync(at('project'), 0o705);
+    const third = await sync('third');
+    assert.deepEqual(third.clashes, []);
+    const top = third.fork.paths.tree(third.fork.meta.deltas.at(-1) ?? '', workspaceRoot);
+    assert.deepEqual([statSync(top).mode & 0o777, readdirSync(top)], [0o705, ['made']]);
+    chmodSync(at('project'), 0o750);
     await sync();
     await sync('other');
     const modeOf = (fork: string) =>
@@ -101,6 +111,29 @@ describe('edits of the person', () => {
     assert.equal(await modeOf('main'), 0o750);
     assert.equal((await sync()).clashes.length, 0);
     assert.deepEqual(readdirSync(at('project')), ['own']);
+  });
+
+  it('of an index that git only refreshed clash with no change of it, and what apply was making is none', async () => {
+    const index = (id: string, stat: number) => {
+      const flags = { stage: 0, assumeUnchanged: false, skipWorktree: false, intentToAdd: false };
+      const entry = { ...flags, name: 'a', id: id.repeat(40), mode: 0o100644, stat: Buffer.alloc(40, stat) };
+      return writeIndex([entry], 'sha1');
+    };
+    const { index: staged, other } = { index: '.git/index', other: 'sub/index' };
+    const all = [staged, other];
+    for (const path of all) {
+      write(`project/${path}`);
+      writeFileSync(at('project', path), index('a', 0));
+    }
+    await command((directory) => {
+      for (const path of all) writeFileSync(join(directory, path), index('b', 0));
+    });
+    writeFileSync(at('project', staged), index('a', 1));
+    writeFileSync(at('project', other), index('c', 0));
+    write(`project/.ctx-${'0'.repeat(16)}.new`);
+    write(`project/.ctx-${'0'.repeat(16)}.old`);
+    const { entered, clashes } = await sync();
+    assert.deepEqual([entered, clashes], [[`.ctx-${'0'.repeat(16)}.old`, staged, other], [other]]);
   });
 
   it('that have no record any more are found by the layers, and clash all the same', async () => {
@@ -120,6 +153,36 @@ describe('edits of the person', () => {
       assert.deepEqual([...(await enteredByLayers(fork, uncopied, stack))], [[workspaceRoot, ['a']]]);
     });
   });
+});
+
+it('a checkpoint of the state that a fork is in moves along, unless an apply of it was cut off', async () => {
+  write('project/own', 'mine');
+  await command(put('made', 'inside'));
+  const layer = await withFork((opened) => {
+    const { fork } = saveCheckpoint(opened, { automatic: true, reason: 'x' });
+    const applied = makeLayer(fork.paths, { fork: 'main' });
+    withMeta(fork, { ...fork.meta, applied: [applied] }, { durable: false });
+    return applied;
+  });
+  const mark = (name: string) => access().paths.tree(layer, name);
+  let position = 0;
+  for (const [name, moves] of [
+    ['', true],
+    ['writing', false],
+    ['cut', false],
+  ] as const) {
+    if (name !== '') writeFileSync(mark(name), '');
+    const before = await withFork((fork) => saveCheckpoint(fork, { automatic: true, reason: 'x' }).checkpoint);
+    write('project/own', `edited ${name}`);
+    const { fork } = await sync();
+    position += 1;
+    assert.equal(fork.meta.position, position);
+    const after = fork.meta.checkpoints.find(({ id }) => id === before.id);
+    const { base, deltas } = moves ? fork.meta : before;
+    const expected = [moves ? position : position - 1, base, deltas];
+    assert.deepEqual([after?.position, after?.base, after?.deltas], expected, name);
+    if (name !== '') rmSync(mark(name));
+  }
 });
 
 describe('a further directory', () => {

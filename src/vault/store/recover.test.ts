@@ -209,6 +209,26 @@ describe('a fork after the machine stopped', () => {
   });
 });
 
+describe('what is left after the machine stopped', () => {
+  it('is on the disk before a state names it that counts as synced', async () => {
+    const fork = await newFork();
+    unsynced(fork, 2, fork.meta);
+    writeVaultMeta(fork.paths.meta, { ...fork.vault, boot: 'an earlier start' });
+    const suspect: boolean[] = [];
+    const isForkSuspect = () => isSuspect(fork.place.directory);
+    const isVaultSuspect = () => readVaultMeta(fork.paths.meta)?.boot !== undefined;
+    tree.sync = async () => void suspect.push(isForkSuspect(), isVaultSuspect());
+    try {
+      await recoverFork(fork, 'main', fork.place);
+      assert.deepEqual([suspect, isForkSuspect()], [[true, true], false]);
+      await recoverVault(fork);
+      assert.deepEqual([suspect.slice(2), isVaultSuspect()], [[false, true], false]);
+    } finally {
+      Reflect.deleteProperty(tree, 'sync');
+    }
+  });
+});
+
 describe('a vault after the machine stopped', () => {
   it('is left as it is where it was synced', async () => {
     const fork = await newFork();

@@ -110,6 +110,36 @@ describe('a collection that syncs first', () => {
     closeSync(held);
   });
 
+  it('leaves what a power cut may have touched, be it of the vault or of a fork', async () => {
+    const fork = await newVault();
+    const { directory } = fork.paths.fork('main');
+    const state = () => writeForkMeta(directory, { ...seen(fork, steps, []), live: 'live-main' }, { durable: false });
+    const sync = () => collectGarbage(fork, new Map(), { sync: true });
+    state();
+    writeVaultMeta(fork.paths.meta, { ...fork.vault, position: steps, boot: 'an earlier start' });
+    await sync();
+    assert.notEqual(bootOf(fork, 'main'), undefined);
+    writeVaultMeta(fork.paths.meta, { ...fork.vault, position: steps });
+    const meta = readNewest(directory)?.value;
+    writeFileSync(`${directory}/state-99.json`, JSON.stringify({ boot: 'an earlier start', state: meta }));
+    await sync();
+    assert.equal(bootOf(fork, 'main'), 'an earlier start');
+    rmSync(`${directory}/state-99.json`);
+    await sync();
+    assert.equal(bootOf(fork, 'main'), undefined);
+    // Of which no state can be read: what it made is not known to be garbage.
+    const [ofMain, ofOther] = ['main', 'other'].map((maker) => makeLayer(fork.paths, { fork: maker })) as [
+      string,
+      string,
+    ];
+    for (const name of readdirSync(directory).filter((each) => each.startsWith('state')))
+      writeFileSync(`${directory}/${name}`, '{');
+    assert.deepEqual((await collectGarbage(fork)).layers, [ofOther]);
+    assert.ok(existsSync(fork.paths.layer(ofMain)));
+    rmSync(directory, { recursive: true });
+    assert.ok((await collectGarbage(fork)).layers.includes(ofMain));
+  });
+
   it('takes away layers and output of forks at rest alone, and what a maker that is gone left', async () => {
     const fork = await newVault();
     await collectGarbage(fork, new Map(), { sync: true });
