@@ -95,7 +95,7 @@ static enum replaced put(struct apply *apply, const char *path, bool dated) {
 static enum replaced remove_entry(struct apply *apply, const char *path) {
   struct place place;
   if (!find_place(apply, path, &place)) {
-    if (errno == ENOENT || errno == ENOTDIR) return REPLACED;
+    if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) return REPLACED;
     fail(errno, "open parent", path);
   }
   bool at_top = place.parent == apply->root.root;

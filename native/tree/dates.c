@@ -37,7 +37,8 @@ void set_dates(struct apply *apply) {
     const char *name = each->path;
     bool top = is_top_path(each->path);
     int parent = top ? apply->root.root : anchor_parent(&apply->root, each->path, &name);
-    bool passed = parent < 0 ? errno == ENOENT || errno == ENOTDIR : is_newer(parent, name, apply->order.after);
+    bool gone = parent < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
+    bool passed = parent < 0 ? gone : is_newer(parent, name, apply->order.after);
     if (forward && apply->options->after == 0 && passed) continue;
     int error = parent < 0 || (top ? futimens(parent, times) : utimensat(parent, name, times, AT_SYMLINK_NOFOLLOW)) != 0
                     ? errno

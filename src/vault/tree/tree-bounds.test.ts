@@ -20,6 +20,7 @@ describe('what is read of files', () => {
       [1000, true],
       [1000, false],
       [undefined, false],
+      [2 * 1024 * 1024 + 1, true],
     ] as const) {
       const limit = most ?? 1024 * 1024;
       const sizes = [0, 1, limit - 1, limit, limit + 1, 2 * limit + 3, ...(most === 1000 ? [300_000] : [])];

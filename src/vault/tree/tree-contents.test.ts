@@ -90,9 +90,11 @@ function setAttributes(paths: readonly string[], names: readonly string[]): void
 
 describe('attributes that mean something to overlay or to ctx', () => {
   const marks = ['user.overlay.metacopy', 'user.ctxfs.access', 'user.ctxfs.other'];
-  const plain = ['user.ctxfsy', 'user.note', 'user.overlayed'];
 
   it('come neither into the store nor into the person’s directory; all others of the person’s do', async () => {
+    // More names than the first look has room for.
+    const long = Array.from({ length: 8 }, (_, number) => `user.${'n'.repeat(200)}${number}`);
+    const plain = [...long, 'user.note', 'user.overlayed'].concat('user.ctxfsy').sort();
     for (const path of ['file', 'directory/file']) write(`origin/${path}`);
     const paths = ['file', 'directory', 'directory/file'];
     setAttributes(
@@ -251,8 +253,12 @@ describe('what an agent made and nobody can want', () => {
     for (const path of ['socket', ...devices]) {
       const put = { uppers: [at('upper')], root: at('origin'), plan: [{ action: 'put', path } as const] };
       await assert.rejects(tree.apply(put), { code: 'EPERM' }, path);
+      if (path !== 'socket') await assert.rejects(tree.apply({ ...put, sockets: true }), { code: 'EPERM' }, path);
     }
     assert.deepEqual(readdirSync(at('origin')), []);
+    const plan = [{ action: 'put', path: 'socket' } as const];
+    await tree.apply({ uppers: [at('upper')], root: at('origin'), plan, sockets: true });
+    assert.ok(lstatSync(at('origin/socket')).isSocket(), 'into a directory of the store');
   });
 });
 

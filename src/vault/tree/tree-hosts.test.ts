@@ -1,7 +1,7 @@
 /** Hosts and filesystems that lack a call: the same comes out, by another way. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -94,14 +94,18 @@ describe('a host', () => {
 
 const nobody = 65534;
 /** As an ordinary user, who may make no namespace of their own: without rights over their own closed files. */
-function asUser(words: readonly string[], input = ''): { readonly told: readonly string[]; readonly why: string } {
+function asUser(
+  words: readonly string[],
+  input = '',
+  limit = 'true',
+): { readonly told: readonly string[]; readonly why: string } {
   const dropped = ['/usr/bin/setpriv', '--reuid', nobody, '--regid', nobody, '--clear-groups'].map(String);
   const own = join(at('.'), 'tree');
   assert.equal(spawnSync('install', ['-m', '755', program, own]).status, 0);
   const [file = '', ...rest] = [
     ...(isRoot ? dropped : []),
     ...refusing(at('.'), [['unshare', 0, '0', EPERM]]),
-    ...[own, ...words],
+    ...['bash', '-c', `${limit}; exec "$0" "$@"`, own, ...words],
   ];
   const { status, stdout, stderr } = spawnSync(file, rest, { input });
   assert.equal(status, 0, `${words.join(' ')}: ${stderr}`);
@@ -123,6 +127,37 @@ describe('a user without a namespace of their own', () => {
       asUser(['delete', at(`t${index}`)]);
       assert.throws(() => readFileSync(at(`t${index}/d`)), { code: 'ENOENT' });
     }
+  });
+
+  it('deletes what is deeper than they may have files open, where no directory may be written or entered', () => {
+    for (const mode of [0o500, 0o300, 0]) {
+      // Its name sorts before those that deep directories get for a while: many of them are taken.
+      const paths = Array.from({ length: 300 }, (_, depth) => `deep/${'!/'.repeat(depth + 1)}`);
+      write(`${paths.at(-1)}file`);
+      for (let number = 0; number < 60; number += 1) write(`deep/.ctx-deep-${number}`);
+      chmodSync(at(), 0o777);
+      give('deep');
+      for (const path of paths.reverse()) chmodSync(at(path), mode);
+      asUser(['delete', at('deep')], '', 'ulimit -n 250');
+      assert.equal(existsSync(at('deep')), false, mode.toString(8));
+    }
+  });
+
+  it('is told that what they cannot read differs', () => {
+    for (const side of ['layer', 'origin']) write(`${side}/file`, 'text');
+    mkdirSync(at('layer/closed'));
+    write('origin/closed/f');
+    chmodSync(at(), 0o777);
+    for (const side of ['layer', 'origin']) {
+      give(side);
+      chmodSync(at(side, 'file'), 0);
+    }
+    chmodSync(at('origin/closed'), 0);
+    const compare = (path: string) =>
+      asUser(['compare', '--layer', at('layer'), '--to', at('origin')], `${path}\0`).told;
+    assert.deepEqual(compare('file'), ['file', 'different']);
+    // Once for what it is, once for what it holds.
+    assert.deepEqual(compare('closed/'), ['closed', 'different', 'closed', 'different']);
   });
 
   it('is told what could not be copied or mirrored, and gets all the rest', () => {

@@ -39,6 +39,9 @@ describe('a mirror with links', () => {
     time: () => utimesSync(at('origin/f'), 1, 2000),
     'an attribute of theirs': () => setAttribute('origin/f', 'user.note', 'x'),
     'an attribute of the layer’s': () => setAttribute('trunk/f', 'user.note', 'x'),
+    'more attributes of theirs than are looked at': () => {
+      for (let number = 0; number < 8; number += 1) setAttribute('origin/f', `user.${'n'.repeat(200)}${number}`, 'x');
+    },
     'a second name of theirs': () => linkSync(at('origin/f'), at('origin/second')),
     'a link in the layer': () => {
       rmSync(at('trunk/f'));

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { describe, it } from 'node:test';
 import type { TreeStep } from './tree.js';
-import { differences, freshPlace, tree } from './tree-fixture.js';
+import { differences, freshPlace, program, tree } from './tree-fixture.js';
 
 describe('a whole tree', () => {
   const { at, write } = freshPlace();
@@ -70,6 +70,54 @@ describe('a whole tree', () => {
     assert.equal(readFileSync(at('origin/d/a'), 'utf8'), 'changed');
     assert.deepEqual(readdirSync(at('origin/d')).sort(), ['a', 'e']);
     assert.deepEqual(readdirSync(at('origin/d/e')), ['stranger']);
+  });
+
+  it('is what the one or the other layers show of it, among paths of which each is itself, in their order', async () => {
+    const kept = ['t/in', 't/in/a', 't/in/b'];
+    for (const path of ['t/in/a', 't/in/b', 'first', 'last', 'only/x']) write(`kept/${path}`);
+    for (const path of ['t/in/c', 'first', 'last']) write(`upper/${path}`);
+    const told = async (action: TreeStep['action'], paths: readonly string[], expected: readonly string[]) => {
+      for (const side of ['origin', 'made']) spawnSync('rm', ['-rf', at(side)]);
+      assert.equal(spawnSync('cp', ['-a', at(action === 'remove' ? 'kept' : 'upper'), at('origin')]).status, 0);
+      const done: string[] = [];
+      const plan = paths.map((path) => ({ action, path }));
+      await tree.apply({
+        uppers: [at('upper')],
+        root: at('origin'),
+        plan,
+        expected,
+        onDone: (path) => done.push(path),
+      });
+      return done;
+    };
+    const list = ['first', 't/', 'last', 't/in/'];
+    const put = ['first', 't', 't/in', 't/in/c', 'last', 't/in', 't/in/c'];
+    assert.deepEqual(await told('put', list, []), put, 'of the layers that are put');
+    const removed = ['first', ...[...kept].reverse(), 't', 'last'];
+    assert.deepEqual(await told('remove', ['first', 't/', 'last'], [at('kept')]), removed, 'of what was looked at');
+    assert.deepEqual(await told('remove', ['missing/'], []), ['missing'], 'itself, where none shows it');
+    await tree.mirror({
+      root: at('kept'),
+      into: at('made'),
+      layers: [],
+      paths: list,
+      shown: [at('kept')],
+    });
+    assert.deepEqual(await differences(at('kept'), at('made')).then((all) => all.map(({ path }) => path)), [
+      'only',
+      'only/x',
+    ]);
+    const names = await tree.names([at('upper'), at('kept')], ['t', 'missing', 'first', 'only']);
+    assert.deepEqual(names, ['t', 't/in', 't/in/a', 't/in/b', 't/in/c', 'only', 'only/x']);
+    for (const words of [
+      ['names', '--layer', at('kept')],
+      ['scan', at('kept'), '--trees'],
+      ['diff', '--upper', at('kept'), '--trees'],
+    ])
+      for (const path of ['t', '/', 't//', '../', './', 't/../']) {
+        const { status, stderr } = spawnSync(program, words, { input: `${path}\0` });
+        assert.deepEqual([status, stderr.toString().split('\0')[0]], [1, 'EINVAL'], `${words[0]} ${path}`);
+      }
   });
 
   it('is left out of a look but for what else is there, and not entered by a list that is closed to it', async () => {
