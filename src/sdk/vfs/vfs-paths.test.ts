@@ -177,6 +177,19 @@ describe('a tree', () => {
     }
   });
 
+  it('removes a tree beside another that removes it, and has not ended before it is gone', async () => {
+    const vfs = await makeVfs({}, nativeProgram('flock.node'));
+    await vfs.mkdir('/tree/deep/deeper', { recursive: true });
+    for (const name of ['a', 'deep/b', 'deep/c', 'deep/deeper/d', 'e', 'f', 'g'])
+      await vfs.writeFile(`/tree/${name}`, 'x');
+    const remove = async () => {
+      await vfs.rm('/tree', { recursive: true, force: true });
+      return vfs.readdir('/tree').catch(({ code }: { code?: string }) => code);
+    };
+    assert.deepEqual(await Promise.all([remove(), remove(), remove()]), ['ENOENT', 'ENOENT', 'ENOENT']);
+    await vfs.close();
+  });
+
   it('tells what changes in a directory and in no other, until it is not wanted any more', async () => {
     const vfs = await makeVfs({}, nativeProgram('flock.node'));
     await vfs.mkdir('/d');

@@ -36,6 +36,8 @@ const ownMask = 0o022;
 /** Links to follow and levels to go down before a recursive call gives up: as deep as a path can be long. */
 const deepest = 2_048;
 
+const isGone = (error: unknown) => (nodeError(error, 'rm') as { code?: string }).code === 'ENOENT';
+
 export class Vfs {
   readonly #table: MountTable;
   readonly #tree: VfsTree;
@@ -167,15 +169,18 @@ export class Vfs {
       }
       if (!recursive) throw failure('EISDIR', 'rm', name, 'it is a directory', 'use recursive: true');
       if (depth >= deepest) throw failure('ENAMETOOLONG', 'rm', name);
-      for (const entry of await this.#tree.readdir(name)) await remove(`${name}/${entry.name}`, depth + 1);
+      for (const entry of await this.#tree.readdir(name))
+        await remove(`${name}/${entry.name}`, depth + 1).catch((error: unknown) => {
+          // Removed by somebody else: the entries behind it are still there.
+          if (!isGone(error)) throw error;
+        });
       await this.#tree.rmdir(name);
     };
     try {
       await remove(nameOf(path), 0);
     } catch (error) {
-      const made = nodeError(error, 'rm');
-      if (force && (made as { code?: string }).code === 'ENOENT') return;
-      throw made;
+      if (force && isGone(error)) return;
+      throw nodeError(error, 'rm');
     }
   }
 
