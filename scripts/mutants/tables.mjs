@@ -5,6 +5,7 @@ import { chosenDecide } from './chosen-decide.mjs';
 import { chosenEighth } from './chosen-eighth.mjs';
 import { chosenEleventh } from './chosen-eleventh.mjs';
 import { chosenFaces } from './chosen-faces.mjs';
+import { chosenMoreFaces } from './chosen-faces2.mjs';
 import { chosenFifth } from './chosen-fifth.mjs';
 import { chosenFourth } from './chosen-fourth.mjs';
 import { chosenJail } from './chosen-jail.mjs';
@@ -35,6 +36,7 @@ export const tables = [
   ...chosenTenth,
   ...chosenEleventh,
   ...chosenFaces,
+  ...chosenMoreFaces,
   ...chosenDecide,
   ...chosenProxy,
   ...chosenProxy2,

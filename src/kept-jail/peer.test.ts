@@ -33,6 +33,7 @@ const callers: readonly Caller[] = [
   { name: 'one further group', groups: [first], ours: [], isOwn: false },
   { name: 'one group less', groups: [first], ours: [first, second], isOwn: false },
   { name: 'one group more', groups: [first, second, third], ours: [first, second], isOwn: false },
+  { name: 'a group less, which is root’s', groups: [first], ours: [0, first], isOwn: false },
   { name: 'another further group', groups: [first, third], ours: [first, second], isOwn: false },
   { name: 'the same groups', groups: [first, second, third], ours: [first, second, third], isOwn: true },
   {
