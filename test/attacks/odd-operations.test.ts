@@ -128,12 +128,16 @@ describe('a command', () => {
     chmodSync(file, mode);
   };
 
-  it('is looked up in the directories of PATH alone, never in the one it starts in', async () => {
+  it('is looked up in the directories of PATH alone, never in the one it starts in, nor in the root', async () => {
     program(join(jail.base, 'layer'), 'planted', '#!/bin/sh\nexit 3\n');
+    const inRoot: Operation = { do: 'file', path: '/planted', content: '#!/bin/sh\nexit 9\n', mode: 0o755 };
+    const run = (path: string | undefined, name = 'planted') =>
+      jail.run(command([name], path).flatMap((each) => (each.do === 'pivot' ? [inRoot, each] : [each])));
+    assert.equal(await run(undefined, '/planted'), 9, 'it could be run there');
     for (const path of [undefined, '', ':', '::', ':/usr/bin', '/usr/bin:', '/usr/bin::/bin', '/nothing:/etc/passwd'])
-      assert.match(String(await jail.run(command(['planted'], path))), new RegExp(` command ${ENOENT} planted`), path);
+      assert.match(String(await run(path)), new RegExp(` command ${ENOENT} planted`), path);
     for (const path of ['/workspace', '/nothing:/workspace', ':/workspace', '/etc/passwd:/workspace:'])
-      assert.equal(await jail.run(command(['planted'], path)), 3, path);
+      assert.equal(await run(path), 3, path);
   });
 
   it('is the first that may be run; where there is none, the reason is the best known', async () => {
