@@ -184,30 +184,9 @@ export const chosenJail2 = [
   },
   {
     file: 'native/jail/process/command.c',
-    from: 'if (value < both.rlim_max) both.rlim_max = value;',
-    to: 'both.rlim_max = value;',
-    why: 'a limit that is above the caller’s own would keep every command from starting',
-    tests: ['attacks/odd-operations'],
-  },
-  {
-    file: 'native/jail/process/command.c',
     from: 'end == path || length',
     to: 'length',
     why: 'an empty part of PATH would look programs up in the root',
-    tests: ['attacks/odd-operations'],
-  },
-  {
-    file: 'native/jail/process/command.c',
-    from: 'if (errno != ENOENT && errno != ENOTDIR) worst = errno;',
-    to: 'worst = errno;',
-    why: 'a program that may not be run would be called missing',
-    tests: ['attacks/odd-operations'],
-  },
-  {
-    file: 'native/jail/process/command.c',
-    from: '  if (errno != ENOEXEC) return;\n',
-    to: '  return;\n',
-    why: 'a script without an interpreter would not run',
     tests: ['attacks/odd-operations'],
   },
   {
@@ -244,5 +223,26 @@ export const chosenJail2 = [
     to: '    if (root >= 0) close(root);\n',
     why: 'a fork would stay mounted at its other places after it was taken down',
     tests: ['attacks/kept-again'],
+  },
+  {
+    file: 'native/jail/calls/calls.c',
+    from: '  close(calls->listener);\n',
+    to: '',
+    why: 'each command of a kept jail would leave a descriptor open in its owner',
+    tests: ['attacks/kept-balance'],
+  },
+  {
+    file: 'native/jail/calls/renames.c',
+    from: '  close(jail->renames.answer);\n',
+    to: '',
+    why: 'each rename in a kept jail would leave a descriptor open in its owner',
+    tests: ['attacks/kept-balance'],
+  },
+  {
+    file: 'native/jail/process/start.c',
+    from: '  close_ends(&channels, 0);\n',
+    to: '',
+    why: 'each command of a kept jail would leave two descriptors open in its owner',
+    tests: ['attacks/kept-balance'],
   },
 ];
