@@ -38,12 +38,19 @@ as_root() {
   cd /root/project && env -i HOME=/root PATH=/usr/bin:/bin LANG=C.UTF-8 sh -euc "$1"
 }
 
+# As a new file, here and below: a keeper that starts may be running the one that is there, which no one can write then.
 flip() {
+  cp --preserve "$1" /tmp/flipping
   local size
   size=$(stat -c %s "$1")
   local middle=$((size / 2)) byte
   byte=$(od -An -tu1 -j "$middle" -N 1 "$1")
-  printf "\\$(printf %o $((byte ^ 1)))" | dd of="$1" bs=1 seek="$middle" conv=notrunc status=none
+  printf "\\$(printf %o $((byte ^ 1)))" | dd of=/tmp/flipping bs=1 seek="$middle" conv=notrunc status=none
+  replace /tmp/flipping "$1"
+}
+
+replace() {
+  cp --preserve --remove-destination "$1" "$2"
 }
 
 cd /
@@ -82,10 +89,10 @@ shows 'manual page and completions are there' ls /usr/share/man/man1/ctx.1.gz \
   /usr/share/bash-completion/completions/ctx /usr/share/zsh/vendor-completions/_ctx
 shows 'its files are as packaged' sh -c 'test -z "$(dpkg --verify ctxfs | grep -v /usr/share)"'
 for name in dist/cli/exec.cjs "dist/native/$(node -p process.arch)/jail"; do
-  cp "/usr/lib/ctxfs/$name" /tmp/whole
+  replace "/usr/lib/ctxfs/$name" /tmp/whole
   flip "/usr/lib/ctxfs/$name"
   refuses "a flipped byte in $name" 'not what was packaged|damaged' as_person 'ctx exec -- true'
-  cp /tmp/whole "/usr/lib/ctxfs/$name"
+  replace /tmp/whole "/usr/lib/ctxfs/$name"
   shows "and its right bytes again" as_person 'ctx exec -- true'
 done
 cp /usr/lib/ctxfs/dist/build.json /tmp/whole
