@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { after, it } from 'node:test';
 import type { JailView } from '../../src/jail/jail-view.js';
 import type { Operation } from '../../src/jail/operation.js';
+import type { SharedPath } from '../../src/jail/plan.js';
 import { type BareKeptJail, bareJail, bareUser, type PlanOptions } from '../support/bare-jail.js';
 import { temporaryRoot } from '../support/program.js';
 
@@ -67,15 +68,13 @@ const view: Partial<JailView> = {
     { target: '/second', lower: ['second'], upper: 'second-upper', work: 'second-work' },
   ],
 };
-const options: PlanOptions = {
-  weakened: ['landlock', 'seccomp'],
-  more: view,
-  shared: [
-    { source: inBase('shown'), target: '/workspace/shown', access: 'read only' },
-    { source: inBase('files', 'file'), target: '/workspace/file', access: 'read write' },
-    { source: '/usr', target: '/workspace/inner/usr', access: 'read only' },
-  ],
-};
+const ofBase: readonly SharedPath[] = [
+  { source: inBase('shown'), target: '/workspace/shown', access: 'read only' },
+  { source: inBase('files', 'file'), target: '/workspace/file', access: 'read write' },
+];
+/** It is directly in the root of the host, which is kept for it. */
+const ofRoot: SharedPath = { source: '/usr', target: '/workspace/inner/usr', access: 'read only' };
+const options: PlanOptions = { weakened: ['landlock', 'seccomp'], more: view };
 
 const masked: readonly Operation[] = [
   { do: 'mask', path: '/workspace/secret' },
@@ -91,10 +90,11 @@ const repeated: readonly Operation[] = [
     attributes: ['read only', 'no devices'],
   },
 ];
-const plan = jail
-  .keptPlans([], options)
-  .jail.flatMap((operation) => (operation.do === 'pivot' ? [...masked, ...repeated, operation] : [operation]));
-const overlays = plan.filter((operation) => operation.do === 'overlay');
+const planWith = (shared: readonly SharedPath[]): readonly Operation[] =>
+  jail
+    .keptPlans([], { ...options, shared })
+    .jail.flatMap((operation) => (operation.do === 'pivot' ? [...masked, ...repeated, operation] : [operation]));
+const overlays = planWith([]).filter((operation) => operation.do === 'overlay');
 
 const looking = `exec > /home/user/seen 2>&1
 cut -d' ' -f4-6 /proc/self/mountinfo | grep -v ' /proc' | sort
@@ -118,7 +118,7 @@ const mountsOfFork = (pid: number) =>
     .filter((line) => / - overlay ctx-| \/(?:workspace|again|whole|second)/.test(line));
 
 it('a fork that is put back is what it was, as often as that is done', async () => {
-  const kept = await jail.keep(plan);
+  const kept = await jail.keep(planWith([...ofBase, ofRoot]));
   try {
     const before = await look(kept);
     for (const [each, line] of [
@@ -153,6 +153,19 @@ it('a fork that is put back is what it was, as often as that is done', async () 
       ['/second is written'],
       'all but the other',
     );
+  } finally {
+    await kept.end();
+  }
+});
+
+it('a fork is put back of what its own plan names: layers that are links, and the places of single files', async () => {
+  const kept = await jail.keep(planWith(ofBase));
+  try {
+    const before = await look(kept);
+    for (const line of ['by-link: by a link', 'shown/deep/text: shown']) assert.ok(before.includes(line), line);
+    assert.match(await kept.release(), / released$/);
+    assert.match(await kept.mount(overlays), / mounted$/);
+    assert.deepEqual(await look(kept), before);
   } finally {
     await kept.end();
   }
