@@ -245,4 +245,25 @@ export const chosenJail2 = [
     why: 'each command of a kept jail would leave two descriptors open in its owner',
     tests: ['attacks/kept-balance'],
   },
+  {
+    file: 'native/jail/mount/staging.c',
+    from: '  for (uint32_t i = plan->count; i-- > 0;) {',
+    to: '  for (uint32_t i = 0; i < plan->count; i++) {',
+    why: 'a fork that is shown within another place of it could not be taken down',
+    tests: ['attacks/kept-again'],
+  },
+  {
+    file: 'native/jail/mount/staging.c',
+    from: 'length > 0 ? parent : "/"',
+    to: 'parent',
+    why: 'a fork with what lies directly in the root in it could not be put back',
+    tests: ['attacks/kept-again'],
+  },
+  {
+    file: 'native/jail/mount/staging.c',
+    from: 'for (; mounting->moved < mounting->end; mounting->moved++) close(mounting->moved->tree);',
+    to: '',
+    why: 'each fork that cannot be put back would leave descriptors and mounts open',
+    tests: ['attacks/kept-balance'],
+  },
 ];

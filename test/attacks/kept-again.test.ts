@@ -83,6 +83,7 @@ const masked: readonly Operation[] = [
 const repeated: readonly Operation[] = [
   { do: 'again', source: '/workspace/part', target: '/again', attributes: ['read only', 'no setuid', 'no devices'] },
   { do: 'again', source: '/workspace', target: '/whole', attributes: ['no setuid', 'no devices'] },
+  { do: 'again', source: '/workspace/part', target: '/whole/inner/part', attributes: ['no devices'] },
   {
     do: 'again',
     source: '/workspace/shown',
@@ -99,7 +100,7 @@ const overlays = planWith([]).filter((operation) => operation.do === 'overlay');
 const looking = `exec > /home/user/seen 2>&1
 cut -d' ' -f4-6 /proc/self/mountinfo | grep -v ' /proc' | sort
 cd /workspace
-for each in by-link file part/text shown/deep/text /second/text inner/shown/deep/text /again/text /whole/part/text
+for each in by-link file part/text shown/deep/text /second/text inner/shown/deep/text /again/text /whole/part/text /whole/inner/part/text
 do echo "$each: $(cat $each)"; done
 ls secret /whole/secret; test -x inner/usr/bin/env && echo programs
 for each in . inner shown shown/deep inner/shown secret /second /again /whole inner/usr
@@ -126,6 +127,7 @@ it('a fork that is put back is what it was, as often as that is done', async () 
       ['a file', 'file: old'],
       ['another directory of the fork', '/second/text: second'],
       ['what is shown once more', '/again/text: part'],
+      ['what is shown once more in that', '/whole/inner/part/text: part'],
       ['what is shown once more inside', 'inner/shown/deep/text: shown'],
       ['the system', 'programs'],
     ] as const)
