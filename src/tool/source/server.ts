@@ -62,6 +62,11 @@ function howEnded({ exitCode, signal, timedOut }: BesideEnd): string {
   return signal === null ? `it ended with exit code ${exitCode}` : `it was ended by ${signal}`;
 }
 
+/** A server may send anything in its place. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
 export class RunningServer {
   readonly conversation: ServerConversation;
   /** What it calls itself; escaped. */
@@ -175,8 +180,8 @@ export class RunningServer {
       this.kill();
       throw new ErrnoError('EIO', { operation: 'source', reason: 'its server does not offer tools' });
     }
-    const { name = '', version: release = '' } = isRecord(serverInfo) ? serverInfo : {};
-    this.serverName = visible(`${String(name).slice(0, 64)} ${String(release).slice(0, 32)}`.trim());
+    const { name, version: release } = isRecord(serverInfo) ? serverInfo : {};
+    this.serverName = visible(`${textOf(name).slice(0, 64)} ${textOf(release).slice(0, 32)}`.trim());
     this.conversation.notify('notifications/initialized');
   }
 
