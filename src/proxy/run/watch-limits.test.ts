@@ -2,18 +2,25 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, afterEach, describe, it } from 'node:test';
 import { until } from '../../../test/support/process.js';
 import { nativeProgram } from '../../base/native-program.js';
 import type { OpenFork } from '../../vault/vault.js';
 import { type LimitEvent, LimitEvents } from '../report/limit-events.js';
-import { vaultWatchOf, type WatchRequest, watchLimits } from './watch-limits.js';
+import { type LimitWatch, vaultWatchOf, type WatchRequest, watchLimits } from './watch-limits.js';
 
 const base = mkdtempSync(join(tmpdir(), 'ctx-limits-'));
 after(() => rmSync(base, { recursive: true }));
 const treeProgram = nativeProgram('tree');
 const kibibyte = 1024;
 let count = 0;
+
+/** Ended also where a test has failed: each has a program that counts. */
+const watching = new Set<LimitWatch>();
+afterEach(async () => {
+  for (const limits of watching) await limits.stop();
+  watching.clear();
+});
 
 /** A directory of its own that is watched, with files of so many bytes. */
 function watched(more: Partial<WatchRequest>, sizes: readonly number[] = []) {
@@ -33,7 +40,12 @@ function watched(more: Partial<WatchRequest>, sizes: readonly number[] = []) {
     end: () => void ended.push('ended'),
     ...more,
   };
-  return { root, write, ended, told, watch: () => watchLimits(request) };
+  const watch = async () => {
+    const limits = await watchLimits(request);
+    watching.add(limits);
+    return limits;
+  };
+  return { root, write, ended, told, watch };
 }
 
 const limitsOf = (told: readonly LimitEvent[]) => told.map(({ limit, percent }) => `${limit} ${percent}`);
@@ -82,7 +94,7 @@ describe('the limits of a command', () => {
       const { watch, write, ended, told } = watched({ quota });
       const limits = await watch();
       for (let file = 0; file < 4; file += 1) write(32 * kibibyte);
-      await until(() => ended.length > 0, 'it was ended');
+      await until(() => ended.length > 0, 'it was ended', 60);
       write(32 * kibibyte);
       await limits.stop();
       assert.deepEqual([ended, limits.reached.length], [['ended'], 1]);
@@ -129,7 +141,7 @@ describe('the limits of a command', () => {
     const { watch, told } = watched({ quota: { memory: 100, pids: 10 }, group } as unknown as Partial<WatchRequest>);
     const limits = await watch();
     use.memory.used = 80;
-    await until(() => told.length > 0, 'it was looked at');
+    await until(() => told.length > 0, 'it was looked at', 60);
     assert.deepEqual(limitsOf(told), ['memory 80']);
     use.pids = { used: 3, held: true };
     await limits.stop();
@@ -162,6 +174,18 @@ describe('the limits of a vault', () => {
     }
   });
 
+  it('count the fork with the rest, also when a quick command has ended', async () => {
+    const { root, write, watch, told } = watched({}, [1]);
+    const vault = { limits: { maxFiles: 13 }, places: [rest, root] };
+    const own = watched({ vault, roots: [root] });
+    for (const seen of [[], ['vaultFiles 80']]) {
+      await (await own.watch()).stop();
+      assert.deepEqual(limitsOf(own.told), seen);
+      write(1);
+    }
+    assert.deepEqual([told, own.ended, await watch().then(({ reached }) => reached)], [[], [], []]);
+  });
+
   it('count the fork with the rest, each once, and end the command when there is more than may be', async () => {
     const own = watched({}, [1]);
     const vault = { limits: { maxFiles: 13 }, places: [rest, own.root] };
@@ -170,12 +194,12 @@ describe('the limits of a vault', () => {
     assert.deepEqual(told, []);
     // Nine of the rest, and one of this fork.
     own.write(1);
-    await until(() => told.length > 0, 'it was looked at');
+    await until(() => told.length > 0, 'it was looked at', 60);
     own.write(1);
     own.write(1);
     assert.deepEqual([limitsOf(told), ended], [['vaultFiles 80'], []]);
     own.write(1);
-    await until(() => ended.length > 0, 'it was ended');
+    await until(() => ended.length > 0, 'it was ended', 60);
     own.write(1);
     await limits.stop();
     assert.deepEqual([limits.reached.length, ended.length], [1, 1]);
