@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonToSkip } from '../support/fuse-in-jail.js';
 import { inKeptJail } from '../support/kept-jail.js';
 import { assertNothingLeft, processesMounting } from '../support/leftovers.js';
+import { until } from '../support/process.js';
 import { hasSoakTime, randomFrom, testSeed } from '../support/random.js';
 import { type Stage, useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
@@ -60,8 +61,7 @@ function kill(pid: number): void {
 /** The jail takes it away when the process that made it was killed. */
 async function noSocketIsLeft(stage: Stage): Promise<void> {
   const views = join(stage.store, 'view');
-  for (let tries = 0; tries < 100 && readdirSync(views).length > 0; tries += 1) await sleep(20);
-  assert.deepEqual(readdirSync(views), []);
+  await until(() => readdirSync(views).length === 0, 'no socket is left');
 }
 
 /** Whatever was killed, the next command clears away. */

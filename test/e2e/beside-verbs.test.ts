@@ -1,7 +1,6 @@
 /** Verbs of the person while commands are at work on the fork: what must end first is said, what waits is said, and `ctx ps` shows who lives. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Living } from 'ctxfs';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { inKeptJail } from '../support/kept-jail.js';
@@ -73,9 +72,10 @@ asOneUser((user) => {
     );
     assert.ok(living.every(({ bytes, processes }) => bytes > 0 && processes > 1));
 
-    const waiting = stage.ctx(project, ['apply', '--wait', '--json']);
+    const applying = stage.startCtx(project, ['apply', '--wait', '--json']);
+    const waiting = applying.finished;
     const ended = stage.startCtx(project, ['exec', '--wait', '--', 'true']);
-    await sleep(2000); // they say so after a second
+    for (const { printed } of [applying, ended]) await printed('waiting until');
     ended.child.kill('SIGINT');
     assert.match((await ended.finished).stderr, /: it was cancelled while it waited for the commands that use it/);
     const third = parseJson((await stage.ctx(project, ['exec', '--json', '--', 'sh', '-c', 'ls; touch stop'])).stdout);
