@@ -110,9 +110,7 @@ static int await_ready(int socket, pid_t *process) {
   if (!await_packet(socket, PACKET_READY, packet, sizeof packet)) return -1;
   memcpy(&number, packet + 1, sizeof number);
   *process = number;
-  int handle = (int)syscall(SYS_pidfd_open, number, 0);
-  if (handle >= 0) fcntl(handle, F_SETFD, FD_CLOEXEC);
-  return handle;
+  return (int)syscall(SYS_pidfd_open, number, 0);
 }
 
 struct taken_signals {

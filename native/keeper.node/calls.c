@@ -261,7 +261,6 @@ void calls_settle(struct asking *asking, pid_t process) {
     close(asking->connection);
     return;
   }
-  fcntl(handle, F_SETFD, FD_CLOEXEC);
   /* There is room: it was one of them until it asked. */
   calls[count++] = (struct one){
       .connection = asking->connection, .handle = handle, .process = process, .since = now(), .caller = asking->peer};

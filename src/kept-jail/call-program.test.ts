@@ -368,7 +368,7 @@ describe('a verb beside a kept jail', async () => {
     mkdirSync(shared, { recursive: true });
     execFileSync('ln', ['-s', store, join(shared, 'ctxfs')]);
     for (const [environment, isAsked] of [
-      [{ CTX_DATA: 'store', HOME: home }, false],
+      [{ CTX_DATA: '../store', HOME: home }, false],
       [{ CTX_DATA: '', HOME: home }, true],
       [{ CTX_DATA: '', XDG_DATA_HOME: shared }, true],
       [{ CTX_DATA: '', XDG_DATA_HOME: 'relative', HOME: home }, true],
