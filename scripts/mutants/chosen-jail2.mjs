@@ -266,4 +266,25 @@ export const chosenJail2 = [
     why: 'each fork that cannot be put back would leave descriptors and mounts open',
     tests: ['attacks/kept-balance'],
   },
+  {
+    file: 'native/jail/calls/calls.c',
+    from: '  calls->refusals = NULL;\n',
+    to: '',
+    why: 'what an ended command left would be counted for another one, in memory that is that one’s',
+    tests: ['attacks/left-calls'],
+  },
+  {
+    file: 'native/jail/calls/calls.c',
+    from: '  calls->renamed = NULL;\n',
+    to: '',
+    why: 'what an ended command left would be counted for another one, in memory that is that one’s',
+    tests: ['attacks/left-calls'],
+  },
+  {
+    file: 'native/jail/owner/watch.c',
+    from: 'if (command->calls) calls_leave(jail, command->calls);',
+    to: 'if (command->calls) calls_free(jail, command->calls);',
+    why: 'what an ended command left could call nothing any more that its owner answers',
+    tests: ['attacks/left-calls'],
+  },
 ];
