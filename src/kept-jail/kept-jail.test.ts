@@ -59,6 +59,40 @@ async function waiting(jail: KeptJail, cwd: string, more: Partial<KeptCommand> =
 }
 
 describe('a kept jail', () => {
+  it('is refused before anything is made where a variable is not set, and so is each of its commands', async () => {
+    const cwd = project();
+    const environmentAdditions = ['UNSET_NAME'];
+    await assert.rejects(kept(cwd, { environmentAdditions }), { code: 'EINVAL' });
+    assert.equal(existsSync(placeOf(cwd).directory), false);
+    const jail = await kept(cwd);
+    const from = recorded.length;
+    await assert.rejects(jail.exec(sh(cwd, 'touch made', { environmentAdditions })), { code: 'EINVAL' });
+    assert.deepEqual(
+      since(from).map(({ type, status }) => [type, status]),
+      [['exec', 'denied']],
+    );
+    assert.equal((await jail.exec(sh(cwd, 'ls'))).stdout?.text, '');
+    await jail.end();
+  });
+
+  it('is named by its own process where another process keeps it with others', async () => {
+    const cwd = project();
+    const jail = await kept(cwd);
+    const named = async () => {
+      const { report } = await waiting(jail, cwd);
+      const { live } = await readGroup(host.tree, placeOf(cwd));
+      await jail.exec(sh(cwd, 'touch go'));
+      await report;
+      await jail.exec(sh(cwd, 'rm -f go begun'));
+      return live.map(({ pid, jailProcess }) => [pid, jailProcess]);
+    };
+    assert.ok(jail.pid !== undefined && jail.pid !== process.pid);
+    assert.deepEqual(await named(), [[process.pid, undefined]]);
+    jail.isKeptWithOthers();
+    assert.deepEqual(await named(), [[process.pid, jail.pid]]);
+    await jail.end();
+  });
+
   it('runs commands one after the other: each has a checkpoint, and between them the fork is free', async () => {
     const cwd = project({ a: 'one' });
     const from = recorded.length;

@@ -65,8 +65,10 @@ describe('an object', () => {
     assert.equal(findObject(roots, 'agent', 'machine')?.directory, join(roots.system, 'agent/machine.d'));
     assert.equal(findObject(roots, 'agent', 'none'), undefined);
     assert.equal(findObject({ root: roots.root, uid: 1000 }, 'agent', 'machine'), undefined);
-    for (const tier of ['system', 'user'] as const)
-      assert.throws(() => makeObject(roots, tier, 'agent', 'both', new Map()), refused('EEXIST'));
+    for (const tier of ['system', 'user'] as const) {
+      const path = join(roots.root, 'home/1000/agent/both.d');
+      assert.throws(() => makeObject(roots, tier, 'agent', 'both', new Map()), { code: 'EEXIST', path });
+    }
     /** Somebody else is quicker. */
     const racing = new Map(agentTexts('raced', {}, maker));
     racing[Symbol.iterator] = () => {
@@ -78,6 +80,8 @@ describe('an object', () => {
     assert.deepEqual(readdirSync(join(roots.root, 'agent/raced.d')), ['theirs']);
     const outer = listObjects(roots, 'tool');
     assert.deepEqual(outer, [], 'there is no directory of tools');
+    writeFileSync(join(roots.root, 'tool'), '');
+    assert.throws(() => listObjects(roots, 'tool'), { code: 'ENOTDIR', path: join(roots.root, 'tool') });
   });
 
   it('is made whole or not at all, and a program is installed whole or stays', () => {

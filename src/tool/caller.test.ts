@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { afterEach, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ExitCode, hasCode } from '../base/errno.js';
 import { viewOutputBytes } from '../base/limits/objects.js';
@@ -46,6 +46,12 @@ describe('a caller of an object', () => {
   });
 });
 
+/** Of every connection: ended also where a test has failed. */
+const sockets: Socket[] = [];
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+});
+
 /** A connection of two sockets in this process; what the caller was told, in frames. */
 async function connection(answer: Answerer) {
   const directory = mkdtempSync(join(tmpdir(), 'ctx-caller-'));
@@ -57,6 +63,7 @@ async function connection(answer: Answerer) {
   client.on('error', () => undefined);
   const [socket] = (await accepted) as [Socket];
   server.close();
+  sockets.push(client, socket);
   const frames = new ObjectFrames();
   const told: string[] = [];
   client.on('data', (chunk) => {
@@ -73,7 +80,7 @@ async function connection(answer: Answerer) {
   return { client, told, done, call: () => client.write(objectFrame(objectKind.call, Buffer.from('/t\0/d\0{"a":1}'))) };
 }
 
-describe('a call', () => {
+describe('a call', { timeout: 60_000 }, () => {
   it('is told what is printed, in order, and how it ended', async () => {
     const { call, done } = await connection(async ({ call: asked, print, printError }) => {
       assert.deepEqual(asked, { path: '/t', directory: '/d', input: '{"a":1}' });

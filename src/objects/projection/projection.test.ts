@@ -51,6 +51,11 @@ const nodes = {
 } as const;
 
 describe('a view as a filesystem', () => {
+  it('says what can be done with it: it is read, its names are bytes, its links are followed, and no more', () => {
+    const can = Object.entries(view.capabilities).flatMap(([name, value]) => (value ? [name] : []));
+    assert.deepEqual(can.sort(), ['byteNames', 'immediate', 'symlinks']);
+  });
+
   it('shows each node with its kind, mode, size, owner and time; programs are all the same file', () => {
     const shown = Object.keys(nodes).map((path) => {
       const { kind, mode, size, links, uid: user, gid: group, device } = at(path);

@@ -27,6 +27,20 @@ const invalid = (pattern: RegExp) => (error: Error & { code?: string; remedy?: s
 };
 
 describe('files that name MCP servers', () => {
+  it('are named where they cannot be read, or have no servers', () => {
+    for (const [text, file] of [
+      ['{', '.mcp.json'],
+      ['{}', 'other.json'],
+      ['7', 'other.json'],
+      ['{"mcpServers":[]}', 'other.json'],
+      ['{"mcpServers":{"a":7}}', 'other.json'],
+      ['= 1', 'config.toml'],
+      ['a = 1', 'config.toml'],
+    ] as const) {
+      assert.throws(() => serversIn(text, file, parse), { code: 'EINVAL', operation: '--mcp', path: file }, text);
+    }
+  });
+
   it('are refused where a member is not of its kind, or has a byte that ends texts', () => {
     const stdio = { command: 'x', args: ['a'], env: { A: '1' }, cwd: '/srv', type: 'stdio' };
     const whole = (server: object) => JSON.stringify({ mcpServers: { a: server } });
