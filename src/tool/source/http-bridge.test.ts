@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { describe, it } from 'node:test';
+import { afterEach, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const program = fileURLToPath(new URL('http-bridge.js', import.meta.url));
@@ -14,6 +14,12 @@ interface Asked {
   readonly body: string;
 }
 type Answer = (asked: Asked, response: ServerResponse) => void;
+
+/** Ended also where a test waits in vain. */
+const living: (() => unknown)[] = [];
+afterEach(() => {
+  for (const end of living.splice(0)) end();
+});
 
 /** Sends lines one after the other, each when the one before has its answer; what was asked and said, and how it ended. */
 async function bridged(answer: Answer, lines: readonly object[], given: object = {}) {
@@ -38,6 +44,11 @@ async function bridged(answer: Answer, lines: readonly object[], given: object =
     env: { HTTP_PROXY: `http://127.0.0.1:${port}` },
     stdio: 'pipe',
   });
+  living.push(
+    () => child.kill('SIGKILL'),
+    () => server.closeAllConnections(),
+    () => server.close(),
+  );
   const said: { readonly id?: number }[] = [];
   let [text, errors] = ['', ''];
   let heard: () => void = () => undefined;
@@ -73,7 +84,7 @@ const json = (response: ServerResponse, value: unknown, headers: object = {}) =>
   response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value));
 const agreed = { id: 1, result: { protocolVersion: '2025-06-18' } };
 
-describe('the bridge to a server by HTTP', () => {
+describe('the bridge to a server by HTTP', { timeout: 90_000 }, () => {
   it('asks by the proxy for the whole URL, keeps to the session and the version, and takes leave', async () => {
     const { asked, said, exitCode } = await bridged(
       ({ body, method }, response) => {
@@ -120,7 +131,8 @@ describe('the bridge to a server by HTTP', () => {
         response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
         if (method === 'GET') return void response.write('data: {"id":9}\n\n');
         const { id } = JSON.parse(body) as { readonly id?: number };
-        if (id === undefined) return void response.end();
+        // Its answer comes among the events.
+        if (id === undefined || id === 9) return void response.end();
         response.write(`event: x\ndata: {"id":${id},\r\ndata:"result":1}\r\n\r\ndata: \n\n: comment\n\n`);
         setImmediate(() => response.end());
       },
@@ -159,5 +171,39 @@ describe('the bridge to a server by HTTP', () => {
     assert.match(reasons[0]?.message ?? '', /HTTP status 500$/);
     assert.match(reasons[1]?.message ?? '', /cannot be read/);
     assert.deepEqual([exitCode, errors.trim()], [1, 'the host answered with HTTP status 404']);
+  });
+
+  it('does not take an answer or an event that is too large, nor go on where nothing answers', async () => {
+    const piece = Buffer.alloc(1 << 20, 'x');
+    const flood = (response: ServerResponse) => {
+      const more = () => {
+        while (!response.destroyed && response.write(piece));
+        if (!response.destroyed) response.once('drain', more);
+      };
+      more();
+    };
+    for (const [type, start, what] of [
+      ['application/json', '"', 'an answer'],
+      ['text/event-stream', `data: ${'x'.repeat(1 << 20)}\n`, 'an event'],
+    ] as const) {
+      const { exitCode, errors, said } = await bridged(
+        (_asked, response) => {
+          response.writeHead(200, { 'content-type': type });
+          response.write(start);
+          if (what === 'an answer') return flood(response);
+          const again = () => {
+            while (!response.destroyed && response.write(start));
+            if (!response.destroyed) response.once('drain', again);
+          };
+          again();
+        },
+        [initialize],
+      );
+      assert.deepEqual([exitCode, said], [1, []]);
+      assert.match(errors, new RegExp(`the host sent ${what} of more than \\d+ bytes`));
+    }
+    const gone = await bridged(({ method }, response) => void (method === 'POST' && response.destroy()), [initialize]);
+    assert.deepEqual([gone.exitCode, gone.said], [1, []]);
+    assert.match(gone.errors, /^cannot connect to api\.example\.org:8080: /);
   });
 });
