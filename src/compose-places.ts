@@ -8,10 +8,10 @@ import { composeRecorder } from './compose-recorder.js';
 import { storePaths } from './vault/store/layout.js';
 import { openStore, type Store } from './vault/store/store.js';
 import {
-  absoluteHome,
   canonicalPlace,
   configurationDirectory,
   objectRoot,
+  ownHome,
   ownPlace,
   storeDirectory,
   systemObjectsBeside,
@@ -34,7 +34,7 @@ export interface Places {
 export function composePlaces(env: Readonly<Record<string, string | undefined>>, uid: number): Places {
   keepOwnRights();
   const library = nativeProgram('flock.node');
-  const home = canonicalPlace(absoluteHome(homedir()));
+  const home = canonicalPlace(ownHome(homedir));
   const opened = openStore(ownPlace(storeDirectory(env, home), uid), library);
   // Once more: one that was just made has a path without links from now on, and is hidden by that.
   const directory = canonicalPlace(opened.directory);

@@ -4,11 +4,11 @@ import { chmodSync, chownSync, mkdirSync, statSync, symlinkSync } from 'node:fs'
 import { it } from 'node:test';
 import { freshPlace, isRoot } from '../tree/tree-fixture.js';
 import {
-  absoluteHome,
   canonicalPlace,
   configurationDirectory,
   isForEveryUser,
   objectRoot,
+  ownHome,
   ownPlace,
   placeVariables,
   storeDirectory,
@@ -40,9 +40,16 @@ it('each place is named by its variables in their order, and a relative one is r
   for (const relative of ['data', './data', '']) {
     assert.throws(() => storeDirectory({ CTX_DATA: relative }, '/home/a'), { code: 'EINVAL' });
     assert.throws(() => objectRoot({ CTX_ROOT: relative }, '/store'), { code: 'EINVAL' });
-    assert.throws(() => absoluteHome(relative), { code: 'EINVAL' });
+    assert.throws(() => ownHome(() => relative), { code: 'EINVAL', reason: 'expected an absolute path' });
   }
-  assert.equal(absoluteHome('/home/a'), '/home/a');
+  assert.equal(
+    ownHome(() => '/home/a'),
+    '/home/a',
+  );
+  const unknown = () => {
+    throw new Error('uv_os_homedir returned ENOENT');
+  };
+  assert.throws(() => ownHome(unknown), { code: 'EINVAL', reason: /knows no home/, remedy: /^set HOME/ });
   assert.deepEqual([...placeVariables].sort(), ['CTX_DATA', 'CTX_ROOT', 'HOME', 'XDG_CONFIG_HOME', 'XDG_DATA_HOME']);
 });
 

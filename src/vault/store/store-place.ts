@@ -45,8 +45,24 @@ export const placeVariables = ['HOME', 'CTX_DATA', 'CTX_ROOT', 'XDG_DATA_HOME', 
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
+/** `find` is that of Node: of HOME, else of the user in the system's list, which need not have one of this number. */
+export function ownHome(find: () => string): string {
+  let home: string;
+  try {
+    home = find();
+  } catch (error) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'HOME',
+      reason: 'it is not set, and the system knows no home directory of this user',
+      remedy: 'set HOME to your home directory',
+      cause: error,
+    });
+  }
+  return absoluteHome(home);
+}
+
 /** A relative one would be another in every directory, and its files would be made in the workspace. */
-export function absoluteHome(home: string): string {
+function absoluteHome(home: string): string {
   if (isAbsolute(home)) return home;
   throw new ErrnoError('EINVAL', {
     operation: 'HOME',
