@@ -128,6 +128,23 @@ test('a path that both changed is a conflict: nothing is written until a side is
   assert.equal(calls.file(workflow), 'on\n');
 });
 
+test('what only the person may change is held back without a word of how to allow it', async () => {
+  const note = (last: string) =>
+    new RegExp(`2 changes held back, still in the fork:\\n {4}\\.ctx/.+\\n {4}.+\\n {2}try: .*${last}.*\\n$`);
+  await calls.all([
+    [shell(`mkdir -p .ctx; echo 'hosts = ["any"]' > .ctx/project.toml`), 0],
+    [
+      'apply',
+      3,
+      'applied 0 changes\n',
+      /1 change held back, still in the fork:\n.+\n {2}try: .*change \.ctx yourself.*\n$/,
+    ],
+    [shell(`mkdir -p .github/workflows; echo on > ${workflow}`), 0],
+    ['apply', 3, 'applied 2 changes\n', note('ctx apply --allow-sensitive')],
+  ]);
+  assert.equal(calls.file('.ctx/project.toml'), undefined);
+});
+
 test('what is left as yours is counted, and the rest is applied', async () => {
   await changed();
   calls.write('a', 'mine\n');

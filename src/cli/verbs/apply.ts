@@ -2,7 +2,7 @@
 import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { visible } from '../../base/visible-text.js';
 import type { ApplyOptions, ApplyReport, ConflictChoice, Fork } from '../../sdk/workspace/fork.js';
-import { countSteps, stepText } from '../../sdk/workspace/steps.js';
+import { countSteps, isControl, stepText } from '../../sdk/workspace/steps.js';
 import { forkHere } from '../input/fork-here.js';
 import { interruptibly } from '../text/apply-progress.js';
 import { counted } from '../text/change-text.js';
@@ -22,7 +22,11 @@ function printSensitive({ sensitive, withheld, heldUnits }: ApplyReport): void {
   const lines = [
     paint('yellow', `  ${counted(withheld.length, 'change')} held back, still in the fork:`),
     ...left.map(({ path, why }) => `    ${visible(path)}  ${paint('dim', `${why}${whole(path)}`)}`),
-    `${paint('dim', '  try:')} look at them with ctx diff, then ctx apply --allow-sensitive`,
+    `${paint('dim', '  try:')} look at them with ctx diff, then ${
+      withheld.every(isControl)
+        ? 'change .ctx yourself: apply never writes there, and ctx drop discards them'
+        : 'ctx apply --allow-sensitive'
+    }`,
   ];
   printError(`${lines.join('\n')}\n`);
 }

@@ -40,7 +40,8 @@ export interface ApplyChoices {
   readonly own?: readonly string[] | undefined;
 }
 
-const isControl = (path: string) => path === '.ctx' || path.startsWith('.ctx/');
+/** Whatever is allowed: `--allow-sensitive`, too. */
+export const isControl = (path: string): boolean => path === '.ctx' || path.startsWith('.ctx/');
 
 /** Undefined for what may be written. */
 export function reasonToLeaveOut({ kind, type, path }: Change, own: readonly string[]): string | undefined {
