@@ -1,6 +1,6 @@
 /** Which directory a command works on, and which it refuses to. */
 import assert from 'node:assert/strict';
-import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertNothingLeft } from '../support/leftovers.js';
@@ -45,6 +45,23 @@ forEachUser((user) => {
     const { code, stderr } = await stage.ctx(project, ['jail', 'run', '--', 'true'], { env });
     assert.equal(code, 2, stderr);
     assert.match(stderr, /expected a directory that does not hold the files of ctx itself/);
+  });
+
+  test('a store that is removed while a command runs is missed, and not made again', async () => {
+    const project = stage.project();
+    const env = { CTX_DATA: join(stage.directory, 'removed') };
+    const script = 'trap "echo end; exit" USR1; echo ready; while :; do sleep 0.1; done';
+    const running = stage.startCtx(project, ['exec', '--', 'sh', '-c', script], { env });
+    await running.printed('ready');
+    stage.shell(project, `mv ${env.CTX_DATA} ${env.CTX_DATA}-elsewhere`);
+    running.child.kill('SIGUSR1');
+    const { code, stdout, stderr } = await running.finished;
+    assert.deepEqual([code, stdout], [1, 'ready\nend\n'], stderr);
+    assert.match(
+      stderr,
+      /^ctx: open the fork .*it was removed while it was in use.* \(ENOENT\)\n {2}try: run it again/,
+    );
+    assert.equal(existsSync(env.CTX_DATA), false);
   });
 
   test('in a subdirectory of a repository the whole repository is the workspace', async () => {

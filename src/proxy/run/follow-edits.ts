@@ -92,7 +92,7 @@ export class EditsFollowed {
   async #enter(): Promise<void> {
     const { tree, place, paths, vault, meta } = this.#fork;
     const { signal } = this.#ending;
-    const lock = { wait: true, purpose: 'taking over edits', what: vault.origin, signal };
+    const lock = { wait: true, purpose: 'taking over edits', what: vault.origin, signal, again: true };
     const descriptor = await takeLock(tree, place.lock, lock);
     try {
       const fork = {

@@ -32,7 +32,8 @@ export class ForkLock {
 
   /** Waits its turn. */
   async takeAgain(): Promise<void> {
-    this.#descriptor ??= await takeLock(this.#tree, this.#file, { ...this.#options, wait: true, signal: undefined });
+    const options = { ...this.#options, wait: true, signal: undefined, again: true };
+    this.#descriptor ??= await takeLock(this.#tree, this.#file, options);
   }
 }
 

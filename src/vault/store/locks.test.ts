@@ -1,8 +1,8 @@
 /** What a lock's file says of its holder. */
 import assert from 'node:assert/strict';
-import { closeSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, it } from 'node:test';
 import { tree } from '../tree/tree-fixture.js';
 import { takeLock } from './locks.js';
@@ -33,4 +33,14 @@ it('is never without a holder’s words for those who look: the file keeps its b
 it('names the file that cannot be opened', async () => {
   const refused = takeLock(tree, directory, { wait: false, purpose: 'true', what: 'main' });
   await assert.rejects(refused, { name: 'ErrnoError', code: 'EISDIR', path: directory });
+});
+
+it('that was held before is not made again where the store was removed', async () => {
+  const file = join(directory, 'removed', 'fork', 'lock');
+  const options = { wait: true, purpose: 'true', what: 'main' };
+  const again = () => takeLock(tree, file, { ...options, again: true });
+  await assert.rejects(again(), { name: 'ErrnoError', code: 'ENOENT', path: dirname(file), reason: /was removed/ });
+  assert.equal(existsSync(dirname(dirname(file))), false);
+  closeSync(await takeLock(tree, file, options));
+  closeSync(await again());
 });

@@ -15,6 +15,19 @@ export interface VaultLockOptions {
   /** What is locked, for the message. */
   readonly what: string;
   readonly signal?: AbortSignal | undefined;
+  /** It was held before: where it is missing, the store was removed meanwhile, and is not made again. */
+  readonly again?: boolean | undefined;
+}
+
+/** Of a fork that is in use. */
+export function removedMeanwhile(directory: string, cause: unknown): ErrnoError {
+  return new ErrnoError('ENOENT', {
+    operation: 'open the fork',
+    path: directory,
+    reason: 'it was removed while it was in use, and with it what changed there',
+    remedy: 'run it again: a fork is made where there is none',
+    cause,
+  });
 }
 
 /** What takes the locks of forks that it does not use, briefly. */
@@ -26,12 +39,13 @@ function isHeldBriefly(file: string): boolean {
 }
 
 /** The directory is made only where it is missing: a lock is taken far more often than it is new. */
-function openLock(file: string): number {
+function openLock(file: string, again = false): number {
   const open = () => openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600);
   try {
     return open();
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw fromSystemError(error, 'open the lock', file);
+    if (again) throw removedMeanwhile(dirname(file), error);
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
     return open();
   }
@@ -56,7 +70,7 @@ export async function lockWith<T>(
   options: VaultLockOptions,
   take: (request: WalkerLock) => Promise<T>,
 ): Promise<{ readonly descriptor: number; readonly taken: T }> {
-  const descriptor = openLock(file);
+  const descriptor = openLock(file, options.again);
   try {
     const taken = await take({ descriptor, wait: options.wait }).catch((error: unknown) => {
       if (!hasCode(error, 'EBUSY') || !isHeldBriefly(file)) throw error;

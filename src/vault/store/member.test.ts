@@ -1,6 +1,6 @@
 /** Places in the group of a fork: each is one process's at a time, says what that does, and is as long before as after. */
 import assert from 'node:assert/strict';
-import { closeSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { nativeProgram } from '../../base/native-program.js';
@@ -118,6 +118,12 @@ it('members are told of those that come, and the first of them begins the list a
     [second.name],
   );
   second.leave();
+  rmSync(place.directory, { recursive: true });
+  assert.throws(() => third.since(0), {
+    name: 'ErrnoError',
+    code: 'ENOENT',
+    reason: /was removed while it was in use/,
+  });
   third.leave();
 });
 

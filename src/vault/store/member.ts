@@ -1,9 +1,11 @@
 /** One's own place in the group of a fork: taken, kept up to date and left again. */
 import { appendFileSync, closeSync, openSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { hasCode } from '../../base/errno.js';
 import type { Tree } from '../tree/tree.js';
 import { type Arrived, arrivedIn } from './arrivals.js';
 import { readGroup } from './group.js';
 import type { ForkPaths } from './layout.js';
+import { removedMeanwhile } from './locks.js';
 import { type BegunRun, freePlace, type KeptPlace, keptText, padded, type Worker } from './worker-file.js';
 
 type Facts = Omit<Worker, 'name' | 'pid' | 'since' | 'runs' | 'jail'>;
@@ -77,11 +79,19 @@ export class Member {
   }
 
   since(arrivals: number): Arrived {
-    const descriptor = openSync(this.#place.joined, 'r');
+    const descriptor = this.#openJoined();
     try {
       return arrivedIn(descriptor, arrivals);
     } finally {
       closeSync(descriptor);
+    }
+  }
+
+  #openJoined(): number {
+    try {
+      return openSync(this.#place.joined, 'r');
+    } catch (error) {
+      throw hasCode(error, 'ENOENT') ? removedMeanwhile(this.#place.directory, error) : error;
     }
   }
 
