@@ -287,4 +287,11 @@ export const chosenJail2 = [
     why: 'what an ended command left could call nothing any more that its owner answers',
     tests: ['attacks/left-calls'],
   },
+  {
+    file: 'src/jail/cgroup.ts',
+    from: '    remove();\n    throw error instanceof ErrnoError',
+    to: '    throw error instanceof ErrnoError',
+    why: 'a control group would be left behind by each limit that this host cannot hold',
+    tests: ['jail/cgroup'],
+  },
 ];
