@@ -285,7 +285,10 @@ class Host:
                 raise Bad("it seals another host chain")
             self.seals.append({**facts, "at": seq, "at_head": head})
         elif body["type"] == "audit.anchor":
-            self.failed.add((facts.get("anchor"), facts.get("counter")))
+            # Of the last seal that has the counter: one that failed is given again, by another seal.
+            name = facts.get("anchor")
+            given = [seal["at"] for seal in self.seals if name in seal.get("anchors", {}) and seal["anchors"][name] == facts.get("counter")]
+            self.failed.update((name, at) for at in given[-1:])
 
     def key(self, action, public, by, signature):
         expected = public if action == "made" else self.current
@@ -308,7 +311,7 @@ class Host:
                 raise Bad(f"anchor {name}: its head for record {point['seq']} of the host chain does not match: the record was rewritten or cut off")
         if points and self.root and points[-1]["root"] != self.root:
             raise Bad(f"anchor {name}: it belongs to a record that begins with another key")
-        given = [seal for seal in self.seals if name in seal.get("anchors", {}) and (name, seal["anchors"][name]) not in self.failed]
+        given = [seal for seal in self.seals if name in seal.get("anchors", {}) and (name, seal["at"]) not in self.failed]
         if not points and len(given) > 1:
             raise Bad(f"anchor {name}: it is empty")
 
@@ -346,7 +349,7 @@ def verify(record, trusted=None, anchors=()):
             raise Bad("the record begins with a key that is not the trusted one")
         for name, path in anchors if not host.problem else ():
             history.compare_anchor(name, path)
-        named = {name for seal in history.seals for name, counter in seal.get("anchors", {}).items() if (name, counter) not in history.failed}
+        named = {name for seal in history.seals for name in seal.get("anchors", {}) if (name, seal["at"]) not in history.failed}
         notes += [f"host: seals name anchor {name}, with which nothing was compared" for name in sorted(named - {name for name, _ in anchors})]
     except Bad as bad:
         problems.append(f"host: {bad}")

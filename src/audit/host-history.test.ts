@@ -100,6 +100,9 @@ describe('the anchors of the host chain', () => {
     assert.equal(at.failed('far', 8), undefined);
     assert.equal(at.failed('root', 9), undefined);
     assert.deepEqual([counters(at, 'root'), counters(at, 'far')], [[1, 2, 3], [7]]);
+    at.seal(key, 'host', head, { far: 8 });
+    assert.deepEqual(counters(at, 'far'), [7, 8], 'what failed is given again, with the same counter');
+    at.failed('far', 8);
     at.failed('far', 7);
     assert.deepEqual(at.history.anchors, ['root'], 'one that was never reached was given nothing');
     const [first] = at.history.pointsOf('root');

@@ -43,6 +43,7 @@ export class HostHistory {
   readonly #heads: string[] = [];
   readonly #announced = new Map<string, string[]>();
   readonly #seals: Seal[] = [];
+  /** Anchors that did not get what a seal says, each with the record of that seal. */
   readonly #failed = new Set<string>();
   #root: string | undefined;
   #inUse: string | undefined;
@@ -68,9 +69,13 @@ export class HostHistory {
         );
       case types.seal:
         return this.#addSeal(body, head);
-      case types.anchor:
-        this.#failed.add(`${text(facts, 'anchor')} ${facts?.['counter']}`);
+      case types.anchor: {
+        // Of the last seal that has the counter: one that failed is given again, by another seal.
+        const anchor = text(facts, 'anchor');
+        const seal = this.#seals.findLast(({ anchors }) => anchors[anchor] === facts?.['counter']);
+        if (seal !== undefined) this.#failed.add(`${anchor} ${seal.at}`);
         return undefined;
+      }
       default:
         return undefined;
     }
@@ -155,7 +160,7 @@ export class HostHistory {
   pointsOf(anchor: string): readonly AnchorPoint[] {
     return this.#seals.flatMap(({ anchors, at, atHead }) => {
       const counter = anchors[anchor];
-      if (counter === undefined || this.#failed.has(`${anchor} ${counter}`)) return [];
+      if (counter === undefined || this.#failed.has(`${anchor} ${at}`)) return [];
       return [{ counter, seq: at, head: atHead, root: this.#root ?? '' }];
     });
   }
