@@ -259,4 +259,18 @@ export const chosenVault2 = [
     why: 'all of a person’s objects would be packed again with those of a fork',
     tests: ['git/git-objects'],
   },
+  {
+    file: 'src/vault/apply/apply.ts',
+    from: '  refuseCancelled(request);\n  request.onPlan',
+    to: '  request.onPlan',
+    why: 'the record would say of a cancelled apply what it was about to write',
+    tests: ['apply/apply.test'],
+  },
+  {
+    file: 'src/vault/apply/apply-to.ts',
+    from: "filter(({ path }) => !path.startsWith('/'))",
+    to: 'filter(() => true)',
+    why: 'what another directory holds would be asked about where it is not written',
+    tests: ['apply/apply-to.test'],
+  },
 ];

@@ -1,6 +1,7 @@
 /** All rows: faults in code that acts, each `{ file, from, to, why, tests }`. */
 
 import { chosen } from './chosen.mjs';
+import { chosenAudit } from './chosen-audit.mjs';
 import { chosenDecide } from './chosen-decide.mjs';
 import { chosenEighth } from './chosen-eighth.mjs';
 import { chosenEleventh } from './chosen-eleventh.mjs';
@@ -46,4 +47,5 @@ export const tables = [
   ...chosenJail2,
   ...chosenVault,
   ...chosenVault2,
+  ...chosenAudit,
 ];

@@ -107,7 +107,14 @@ it('what is sensitive, or of another directory, stays, and is told', async () =>
       put('.husky/pre-commit', 'evil')(directory);
       put('own', 'inside')(directory);
     });
-    await writeLive(fork, put('own', 'inside'), key);
+    await writeLive(
+      fork,
+      (directory) => {
+        put('own', 'inside')(directory);
+        put('Makefile', 'all:')(directory);
+      },
+      key,
+    );
   });
   const held = await applyTo({ allowSensitive: false });
   assert.deepEqual(
@@ -116,7 +123,7 @@ it('what is sensitive, or of another directory, stays, and is told', async () =>
   );
   assert.deepEqual(
     held.problems.map(({ path, code }) => [path, code]),
-    [[join(at('more'), 'own'), 'ENOTSUP']],
+    ['Makefile', 'own'].map((name) => [join(at('more'), name), 'ENOTSUP']),
   );
   assert.deepEqual([copy(), lookAt(at('more'))], [{ '.husky': '/', own: 'inside' }, { own: 'mine' }]);
   await applyTo();

@@ -294,7 +294,12 @@ describe('an apply', () => {
   it('that is cancelled before its first write leaves all as it was', async () => {
     write('project/own', 'mine');
     await command(put('own', 'inside'));
-    await assert.rejects(apply({ signal: AbortSignal.abort() }), { code: 'ECANCELED' });
+    let plans = 0;
+    const onPlan = () => {
+      plans += 1;
+    };
+    await assert.rejects(apply({ signal: AbortSignal.abort(), onPlan }), { code: 'ECANCELED' });
     assert.deepEqual([home(), (await inFork())['own'], state().applied ?? []], [{ own: 'mine' }, 'inside', []]);
+    assert.equal(plans, 0, 'the record does not say that it would write');
   });
 });
