@@ -112,4 +112,25 @@ export const chosenTree2 = [
     why: 'a file that is read beyond a megabyte would be written beyond the room for it',
     tests: ['tree/tree-bounds'],
   },
+  {
+    file: 'native/tree/core/errors.c',
+    from: 'NAMED(ESRCH),        NAMED(ENOLCK),',
+    to: 'NAMED(ENOLCK),',
+    why: 'an edit that is to enter where no command runs any more would be told as a failure',
+    tests: ['tree/tree-live'],
+  },
+  {
+    file: 'native/tree/mounted.c',
+    from: 'i < options->holders.count && tree < 0;',
+    to: 'i < options->holders.count && i < 1;',
+    why: 'what the person changed would not enter where the first of several commands has ended',
+    tests: ['tree/tree-live'],
+  },
+  {
+    file: 'native/tree/apply.c',
+    from: '  if (replaced == CLASHED) {\n    struct span records',
+    to: '  if (replaced == BLOCKED) {\n    struct span records',
+    why: 'what is in the way in a new directory would count as put',
+    tests: ['tree/tree-beside'],
+  },
 ];

@@ -27,7 +27,7 @@ static const struct {
     NAMED(ENOTTY),    NAMED(ENXIO),        NAMED(EOVERFLOW), NAMED(EPERM),
     NAMED(EPIPE),     NAMED(ERANGE),       NAMED(EROFS),     NAMED(ESTALE),
     NAMED(ETIMEDOUT), NAMED(ETXTBSY),      NAMED(EXDEV),     NAMED(ENOTCONN),
-    NAMED(EREMOTEIO),
+    NAMED(EREMOTEIO), NAMED(ESRCH),        NAMED(ENOLCK),
 };
 
 const char *errno_name(int error) {

@@ -115,6 +115,25 @@ describe('a directory that is new as a whole', () => {
     assert.equal(readFileSync(at('origin/new/late'), 'utf8'), 'upper/new/late');
   });
 
+  it('is put entry by entry where the plan names one of them twice in it', async () => {
+    const plan = makeTrees(20, ['new', 'new/sub']);
+    const twice = plan.findIndex(({ path }) => path === 'new/f00007');
+    const done: string[] = [];
+    const repeated = [...plan.slice(0, twice + 3), ...plan.slice(twice, twice + 1), ...plan.slice(twice + 3)];
+    const { clashes } = await put(repeated, done);
+    assert.deepEqual(clashes, ['new/f00007'], 'the second time');
+    assert.deepEqual(done.sort(), pathsOf(plan));
+    assert.deepEqual(names(), pathsOf(plan));
+    for (const { path } of plan.slice(twice)) {
+      if (/f\d+$/.test(path)) assert.equal(readFileSync(at('origin', path), 'utf8'), `content of ${path}`);
+    }
+    const times = plan.map(({ path }) => statSync(at('origin', path), { bigint: true }).mtimeNs);
+    assert.ok(
+      times.every((time) => time > statSync(at('upper/new'), { bigint: true }).ctimeNs),
+      'all are as new as they are there',
+    );
+  });
+
   it('goes into one that the person makes meanwhile entry by entry, and what they saved there stays', async () => {
     const plan = makeTrees(1_000);
     const { child, ended, said } = await stoppedInside(plan);

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { closeSync, linkSync, mkdirSync, openSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { describe, it } from 'node:test';
+import { refusing } from '../../../test/support/refuse-bits.js';
 import { Blake3 } from '../../base/blake3.js';
 import { freshPlace, isRoot, program, tree } from './tree-fixture.js';
 import { splitFields } from './tree-program.js';
@@ -232,6 +234,24 @@ describe('the words of a job', () => {
       const { status, why } = run(['sync', at('d'), '--known', `${device}:${inode}:${at('d')}`]);
       assert.deepEqual([status, why.split('\0')[0]], [1, 'ESTALE']);
     }
+  });
+});
+
+describe('a call that fails', () => {
+  /** All that callers may match; what is in no list is an EIO. */
+  const names =
+    'E2BIG EACCES EAGAIN EBADF EBUSY ECANCELED EDQUOT EEXIST EFBIG EINTR EINVAL EIO EISDIR ELOOP EMFILE EMLINK ' +
+    'ENAMETOOLONG ENODATA ENODEV ENOENT ENOLCK ENOMEM ENOSPC ENOSYS ENOTCONN ENOTDIR ENOTEMPTY ENOTSUP ENXIO EPERM ' +
+    'EPIPE ERANGE EROFS ESRCH ESTALE ETIMEDOUT EXDEV';
+
+  it('is told by the name of its error, with what was to be done and where', () => {
+    const told = (number: number) => {
+      const [file = '', ...words] = [...refusing(at(), [['syncfs', 0, '0', number]]), program, 'sync', at()];
+      return splitFields(spawnSync(file, words).stderr);
+    };
+    const { errno } = constants as { readonly errno: Readonly<Record<string, number>> };
+    for (const name of names.split(' ')) assert.deepEqual(told(errno[name] ?? 0), [name, 'sync', at()]);
+    assert.deepEqual(told(errno['ECHILD'] ?? 0), ['EIO', 'sync', at()]);
   });
 });
 
