@@ -231,4 +231,32 @@ export const chosenProxy2 = [
     why: 'people would be told to end the process that keeps all kept jails',
     tests: ['kept-jail/kept-jail.test'],
   },
+  {
+    file: 'src/kept-jail/kept-jail.ts',
+    from: '  if (failed.length > 0) throw failed[0];\n',
+    to: '',
+    why: 'a kept jail whose end is not in the record would end as if it were',
+    tests: ['kept-jail/kept-jail.test'],
+  },
+  {
+    file: 'src/proxy/run/follow-edits.ts',
+    from: 'key: workspaceRoot, path, signal })).length > 0;',
+    to: 'key: workspaceRoot, path, signal })).length >= 0;',
+    why: 'a fork would be locked each second while a command runs',
+    tests: ['run/follow-edits'],
+  },
+  {
+    file: 'src/proxy/run/follow-edits.ts',
+    from: 'if (!(error instanceof Error && ',
+    to: 'if ((error instanceof Error && ',
+    why: 'edits would enter no more after one look that failed',
+    tests: ['run/follow-edits'],
+  },
+  {
+    file: 'src/proxy/grants/surface-at.ts',
+    from: 'and never shows them`);\n    return false;',
+    to: 'and never shows them`);\n    return true;',
+    why: 'what ctx keeps for itself would be granted where it is asked for',
+    tests: ['grants/authority-of'],
+  },
 ];

@@ -4,6 +4,7 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { RecordEntry } from '../audit/record.js';
+import { ErrnoError } from '../base/errno.js';
 import type { RunningCommand } from '../jail/asked-commands.js';
 import { makeRule } from '../proxy/approval/decision-rule.js';
 import { addRule } from '../proxy/approval/rules-file.js';
@@ -14,6 +15,7 @@ import type { Envelope } from '../proxy/report/envelope.js';
 import { onFork } from '../proxy/run/open-fork-target.js';
 import { readGroup } from '../vault/store/group.js';
 import { vaultId, vaultPaths } from '../vault/store/layout.js';
+import { idleJailsOf } from '../vault/store/worker-file.js';
 import type { KeptCommand, KeptJailRequest } from './jail-request.js';
 import { KeptJail } from './kept-jail.js';
 import { ranApart, readApart } from './run-apart.js';
@@ -91,6 +93,28 @@ describe('a kept jail', () => {
     jail.isKeptWithOthers();
     assert.deepEqual(await named(), [[process.pid, jail.pid]]);
     await jail.end();
+  });
+
+  it('does not begin where its beginning cannot be written, and has ended also where its end cannot', async () => {
+    const cwd = project();
+    let unwritten: RecordEntry['status'] | undefined;
+    const full = new ErrnoError('ENOSPC', { operation: 'record', reason: 'of a test' });
+    const append = (entry: RecordEntry) => {
+      if (entry.type === 'jail' && entry.status === unwritten) throw full;
+      return host.recorder.append(entry);
+    };
+    const by: Host = { ...host, recorder: { ...host.recorder, append } };
+    unwritten = 'begin';
+    const from = recorded.length;
+    await assert.rejects(kept(cwd, {}, by), { code: 'ENOSPC' });
+    assert.deepEqual([since(from), await atWork(cwd), idleJailsOf(placeOf(cwd))], [[], [], []]);
+    unwritten = 'ok';
+    const jail = await kept(cwd, {}, by);
+    assert.deepEqual(idleJailsOf(placeOf(cwd)), [jail.pid]);
+    started.splice(started.indexOf(jail), 1);
+    await assert.rejects(jail.end(), { code: 'ENOSPC' });
+    await jail.ended;
+    assert.deepEqual([await atWork(cwd), idleJailsOf(placeOf(cwd))], [[], []], 'all else was done');
   });
 
   it('runs commands one after the other: each has a checkpoint, and between them the fork is free', async () => {

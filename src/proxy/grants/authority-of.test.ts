@@ -10,6 +10,25 @@ import { jailIdentity } from './jail-identity.js';
 import { assertRunnable } from './runnable.js';
 
 describe('the authority of a command', () => {
+  it('has nothing of what ctx keeps for itself, however it is asked for, and says what was left out', async () => {
+    const inner = join(store, 'inner');
+    mkdirSync(inner, { recursive: true });
+    for (const path of [store, inner]) {
+      for (const [option, given] of [
+        ['--read', { reads: [path, data] }],
+        ['--write', { writes: [path, data] }],
+        ['--write-live', { liveWrites: [path, data] }],
+      ] as const) {
+        const { authority, roots, live, warnings } = await resolveAuthority(host, { place, ...given });
+        assert.deepEqual([authority.view.accessTo(path), authority.view.covering(path)], ['none', undefined], option);
+        assert.notEqual(authority.view.accessTo(data), 'none');
+        assert.ok(![...roots, ...live].some((each) => each.startsWith(store)));
+        const told = warnings.filter((text) => text.startsWith('skipped --') && text.includes(path));
+        assert.equal(told.length, 1, `${option} ${warnings.join()}`);
+      }
+    }
+  });
+
   it('is, without an agent, the directory and the system, for a type of its own and without any permission', async () => {
     const { authority, digest, warnings, live } = await resolveAuthority(host, { place });
     assert.equal(printLabel(authority.identity.label), 'user_u:agent_r:exec_t:s0');

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, afterEach, describe, it } from 'node:test';
 import { until } from '../../../test/support/process.js';
 import type { RecordEntry } from '../../audit/record.js';
 import { ErrnoError } from '../../base/errno.js';
@@ -36,6 +36,12 @@ const working: Behaviour = ({ id, method, params }, { say }) => {
 
 let count = 0;
 
+/** Ended also where a test has failed. */
+const stages: ReadonlySet<Acting>[] = [];
+afterEach(() => {
+  for (const running of stages.splice(0)) for (const acting of running) acting.end({});
+});
+
 function stage(behaviour: Behaviour, { cap = '', stays = false } = {}) {
   const root = join(base, String(count++));
   const staged = stageSource({ root, uid: 0 }, 'user', 'src', {
@@ -49,6 +55,7 @@ function stage(behaviour: Behaviour, { cap = '', stays = false } = {}) {
   const scripts: string[] = [];
   const heard: Message[] = [];
   const running = new Set<Acting>();
+  stages.push(running);
   const views = join(root, 'views');
   const runServer = (command: ServerCommand): Promise<BesideEnd> => {
     commands.push(command);
@@ -104,7 +111,7 @@ async function refusalOf(act: () => Promise<unknown>): Promise<ErrnoError> {
   return error;
 }
 
-describe('a server of a source', () => {
+describe('a server of a source', { timeout: 60_000 }, () => {
   it('is started once, asked for a session, goes on for the next call, and ends with its view', async () => {
     const { sources, source, commands, scripts, heard, running, views } = stage(working, {
       cap: 'net.connect a.org:80',
