@@ -128,4 +128,34 @@ export const chosenMoreFaces = [
     why: 'a tree would be left in half and reported as removed, where somebody else removes some of it',
     tests: ['sdk/vfs/vfs-paths'],
   },
+  {
+    file: 'src/vfs/engines/inodes/inode-records.ts',
+    from: '    directory.changed = directory.modified;\n',
+    to: '',
+    why: 'what looks for changes by this time would miss what was made or removed in a directory',
+    tests: ['inodes/inode-times'],
+  },
+  {
+    file: 'src/vfs/engines/inodes/inode-records.ts',
+    from: '    record.links -= 1;\n    record.changed = now();\n',
+    to: '    record.links -= 1;\n',
+    why: 'a file that lost a name would look unchanged',
+    tests: ['inodes/inode-times'],
+  },
+  {
+    file: 'src/vfs/engines/host/host-locks.ts',
+    from: 'this.#owners.get(key) ?? {',
+    to: 'this.#owners.get(key) && {',
+    why: 'an owner would lose its locks with the next one that it asks for',
+    tests: ['host/host-locks'],
+  },
+  {
+    file: 'src/vfs/engines/host/host-locks.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the source
+    from: '`${inode}:${family}:${owner}`',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the source
+    to: '`${family}:${owner}`',
+    why: 'a lock of a second file would be taken on the first',
+    tests: ['host/host-locks'],
+  },
 ];
