@@ -41,7 +41,10 @@ export function assignmentReading({ name, value }: Assigned, place: Place): Read
       parts: run,
     };
   }
-  const why = `${name} changes which programs or which code run`;
+  // `GIT_TRACE=1` prints; what is no absolute path is no file.
+  if (kind === 'target' && (value === undefined || !/^(?:\/|af_unix:)/.test(knownValue(value) ?? '/')))
+    return undefined;
+  const why = kind === 'target' ? `${name} names a file to write` : `${name} changes which programs or which code run`;
   return { text, words: [], classes: mutating, readable: true, why, parts: [] };
 }
 

@@ -1,6 +1,8 @@
 /** Programs whose words have a grammar of their own. */
+
 import { posix } from 'node:path';
 import { type Classes, classesOf, hostEscapeRisk, mutating, networked, readOnly } from './classes.js';
+import { runsByKey } from './git-keys.js';
 import { couldHaveOption, hasOption, names, type OptionTable, optionsOf, optionValues } from './options.js';
 import { named, type Program } from './program.js';
 import { makesFilesystem } from './programs/devices.js';
@@ -247,20 +249,17 @@ export function readLinker(call: ProgramCall): Reading {
   return readProgram(linker, call);
 }
 
-const runsByKey =
-  /^(?:alias\.|pager\.|filter\.|credential\.|browser\.|man\.|difftool\.|mergetool\.|gpg\.|protocol\.ext\.|uploadpack\.|include)|^core\.(?:pager|editor|sshcommand|fsmonitor|askpass|hookspath|gitproxy|attributesfile)$|^(?:sequence\.editor|diff\.external|interactive\.difffilter|init\.templatedir)$|^diff\..*\.(?:command|textconv)$|^merge\..*\.driver$|^remote\..*\.(?:uploadpack|receivepack|proxy|vcs)$/;
-
 /** `git -c alias.x='!rm a' x`: some configuration is a command. */
 function configuredCommand(call: ProgramCall, word: Word | undefined): readonly Reading[] {
   const value = knownValue(word);
   if (value === undefined) {
     const key = word?.start.split('=')[0]?.toLowerCase() ?? '';
-    const plain = word?.start.includes('=') === true && !runsByKey.test(key);
+    const plain = word?.start.includes('=') === true && !runsByKey(key);
     return plain ? [] : [unreadable(word?.text ?? call.text, 'a configuration of git is computed')];
   }
   const equals = value.indexOf('=');
   const key = (equals < 0 ? value : value.slice(0, equals)).toLowerCase();
-  if (!runsByKey.test(key) || equals < 0) return [];
+  if (!runsByKey(key) || equals < 0) return [];
   const text = value.slice(equals + 1);
   if (text === '' || text === 'true' || text === 'false') return [];
   const run = key.startsWith('alias.') && !text.startsWith('!') ? `git ${text}` : text.replace(/^!/, '');
