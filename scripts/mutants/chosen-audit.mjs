@@ -16,8 +16,8 @@ export const chosenAudit = [
   },
   {
     file: 'src/audit/keys.ts',
-    from: "    this.#tell(action, publicKey, before ?? made);\n    this.#write('current', `${made.id}\\n`);",
-    to: "    this.#write('current', `${made.id}\\n`);\n    this.#tell(action, publicKey, before ?? made);",
+    from: '    this.#tell(action, publicKey, before ?? made);\n',
+    to: '    void before;\n',
     why: 'a key would be in use that no record tells of',
     tests: ['audit/durable'],
   },
@@ -86,8 +86,8 @@ export const chosenAudit = [
   },
   {
     file: 'src/audit/chain.ts',
-    from: "openSync(path, 'a+', 0o600)",
-    to: "openSync(path, 'a+')",
+    from: "openSync(this.paths.file(segmentName(seq)), 'a+', 0o600)",
+    to: "openSync(this.paths.file(segmentName(seq)), 'a+')",
     why: 'others could read a segment',
     tests: ['audit/durable'],
   },
