@@ -133,4 +133,25 @@ export const chosenTree2 = [
     why: 'what is in the way in a new directory would count as put',
     tests: ['tree/tree-beside'],
   },
+  {
+    file: 'native/tree/place/retired.c',
+    from: '    if (!same) save_beside(&file->place, file->fd);\n',
+    to: '    (void)same;\n',
+    why: 'a save of a program that was on the way into a file that is replaced would be lost',
+    tests: ['tree/tree-person'],
+  },
+  {
+    file: 'native/tree/place/retired.c',
+    from: '  if (is_wanted(file->fd)) {\n    let_in(file);',
+    to: '  if (is_wanted(file->fd) && file->fd < 0) {\n    let_in(file);',
+    why: 'a program that waits for a file that is replaced would save into nothing',
+    tests: ['tree/tree-person'],
+  },
+  {
+    file: 'native/tree/place/replace.c',
+    from: '    if (discard_expected(place, old) != GONE) set_aside(place, old);\n    return false;',
+    to: '    (void)discard_expected(place, old);\n    return false;',
+    why: 'the first of two saves while a file is exchanged would stay under a name that nobody knows',
+    tests: ['tree/tree-person'],
+  },
 ];
