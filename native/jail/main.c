@@ -112,6 +112,7 @@ static struct jail_context whole_jail = EMPTY_CONTEXT;
 
 int main(int argc, char **argv) {
   if (argc == 3 && strcmp(argv[1], "probe") == 0) return probe(argv[2]);
+  hold_signals();
   bool kept = argc == 2 && strcmp(argv[1], "serve") == 0;
   bool asked_beside = argc == 2 && strcmp(argv[1], "beside") == 0;
   const bool closed = sys_close_range(FD_FIRST_OTHER, ~0U, 0) == 0 &&

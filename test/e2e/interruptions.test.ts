@@ -119,6 +119,18 @@ forEachUser((user) => {
     });
   }
 
+  test('SIGINT while the jail’s program waits for its plan is passed on to the command', { skip }, async () => {
+    // The first is of the process that becomes it, the second its own.
+    const inject = ['-e', 'trace=close_range', '-e', 'inject=close_range:signal=SIGINT:when=2'];
+    const argv = ['strace', '-f', '-o', join(stage.directory, 'calls'), ...inject, stage.program];
+    const running = stage.start(stage.project(), [...argv, 'exec', '--', 'sleep', '60'], {
+      env: { CTX_KEEPER: 'off' },
+    });
+    const { code, stdout, stderr } = await running.finished;
+    assert.deepEqual([code ?? 130, stdout], [130, ''], stderr);
+    assert.doesNotMatch(stderr, /without saying/);
+  });
+
   test('a time-out ends the command, keeps its output and says so', async () => {
     const project = stage.project();
     const { stdout } = await stage.ctx(project, [

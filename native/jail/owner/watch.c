@@ -18,22 +18,37 @@
 #include <sys/wait.h>
 #include <time.h>
 
-static int blocked(const int *numbers, size_t count) {
+static sigset_t block(const int *numbers, size_t count) {
   sigset_t set;
   sigemptyset(&set);
   for (size_t i = 0; i < count; i++) sigaddset(&set, numbers[i]);
   sigprocmask(SIG_BLOCK, &set, NULL);
-  return signalfd(-1, &set, SFD_CLOEXEC);
+  return set;
+}
+
+static sigset_t block_forwarded(void) {
+  static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT};
+  return block(numbers, sizeof numbers / sizeof *numbers);
+}
+
+static sigset_t block_stops(void) {
+  static const int numbers[] = {SIGTSTP};
+  return block(numbers, sizeof numbers / sizeof *numbers);
+}
+
+void hold_signals(void) {
+  block_forwarded();
+  block_stops();
 }
 
 int forwarded_signals(void) {
-  static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT};
-  return blocked(numbers, sizeof numbers / sizeof *numbers);
+  const sigset_t set = block_forwarded();
+  return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
 int stop_signals(void) {
-  static const int numbers[] = {SIGTSTP};
-  return blocked(numbers, sizeof numbers / sizeof *numbers);
+  const sigset_t set = block_stops();
+  return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
 /* The command is stopped by us, whether it has a terminal of its own or not. */

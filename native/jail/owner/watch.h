@@ -13,6 +13,11 @@
 
 struct jail_context;
 
+/*
+ * First of all: one that comes for the whole job while the plan is on its way waits, and is passed on once the command
+ * runs. It would end this process, and nobody could say how the command ended.
+ */
+void hold_signals(void);
 int forwarded_signals(void);
 /* Readable while one waits to stop us. */
 int stop_signals(void);
