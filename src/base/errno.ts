@@ -142,6 +142,8 @@ function saidOf({ message, code, syscall, path, dest }: Error & SystemError, sho
   return isKnown ? said : `${said}: '${path}'`;
 }
 
+export const fullDiskRemedy = 'make room on the filesystem of that path';
+
 /** Wraps what the operating system said, so that a caller sees one error type only. */
 export function fromSystemError(error: unknown, operation: string, path?: string): ErrnoError {
   if (error instanceof ErrnoError) return error;
@@ -151,7 +153,7 @@ export function fromSystemError(error: unknown, operation: string, path?: string
     operation,
     path: shown,
     reason: `${error.syscall ?? operation} failed: ${saidOf(error, shown)}`,
-    remedy: error.code === 'ENOSPC' ? 'make room on the filesystem of that path' : undefined,
+    remedy: error.code === 'ENOSPC' ? fullDiskRemedy : undefined,
     cause: error,
   });
 }

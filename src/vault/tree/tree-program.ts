@@ -6,7 +6,7 @@ import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import { childProcess } from '../../base/child-process.js';
 import type { InodeIdentity } from '../../base/directory-identity.js';
-import { type ErrnoCode, ErrnoError } from '../../base/errno.js';
+import { type ErrnoCode, ErrnoError, fullDiskRemedy } from '../../base/errno.js';
 import { nativeErrorBytes } from '../../base/limits/store.js';
 import { decodePath, encodePath } from '../../base/path-bytes.js';
 import { isReady } from '../../base/ready-program.js';
@@ -36,8 +36,11 @@ const reasons: Readonly<Record<string, string>> = {
 
 const nothing = Buffer.alloc(0);
 
-const otherDirectoryRemedy =
-  'put the directory back (is its disk mounted?); if the one there now is right, confirm it: ctx vault set --moved';
+const remedies: Readonly<Record<string, string>> = {
+  ENOSPC: fullDiskRemedy,
+  ESTALE:
+    'put the directory back (is its disk mounted?); if the one there now is right, confirm it: ctx vault set --moved',
+};
 
 /** The fields of a NUL-terminated list; what follows the last NUL is not a field. Decoded at once: lists are long, fields short. */
 export function splitFields(bytes: Buffer): string[] {
@@ -86,7 +89,7 @@ function failure(verb: string, code: number | null, signal: NodeJS.Signals | nul
       operation: `tree ${verb}`,
       path,
       reason: `could not ${operation}: ${reasons[errno] ?? errno}`,
-      remedy: errno === 'ESTALE' ? otherDirectoryRemedy : undefined,
+      remedy: remedies[errno],
     });
   }
   if (isInterrupted(code, signal))
