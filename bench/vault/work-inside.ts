@@ -82,7 +82,7 @@ async function forget({ host, project }: Stage): Promise<void> {
   const { store, tree } = host;
   const fork = await openFork({ store, tree, origin, owner, purpose: 'bench', wait: true });
   try {
-    if (isLiveTouched(fork)) await rollBackFork(fork, await lastCheckpoint(fork));
+    if (isLiveTouched(fork)) await rollBackFork(fork, (await lastCheckpoint(fork)).to);
   } finally {
     closeFork(fork);
   }

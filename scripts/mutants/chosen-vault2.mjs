@@ -51,15 +51,15 @@ export const chosenVault2 = [
   },
   {
     file: 'src/vault/forks/checkpoint.ts',
-    from: 'return pathCount(applied) === 0 && (await',
+    from: 'return !isApplied(fork, to) && (await',
     to: 'return (await',
     why: 'what was applied could not be taken back by paths',
     tests: ['forks/checkpoint'],
   },
   {
     file: 'src/vault/forks/checkpoint.ts',
-    from: '&& !(await isBack(fork, each))) return each;',
-    to: ') return each;',
+    from: '    if (changes.length > 0 || isApplied(fork, to)) return { to, changes };',
+    to: '    return { to, changes };',
     why: 'a command that changed nothing would use up a step of rollbacks',
     tests: ['forks/checkpoint'],
   },

@@ -92,11 +92,12 @@ export function rollBackFork(host: Host, request: RollbackRequest): Promise<Roll
   return withFork(host, request, 'ctx rollback', async (fork) => {
     const { checkpoint, paths } = request;
     refuseForeign(fork.vault.roots, paths, 'roll back');
-    const to =
+    const { to, changes } =
       checkpoint === undefined
         ? await vaultCheckpoints.lastCheckpoint(fork)
-        : vaultCheckpoints.findCheckpoint(fork, checkpoint);
-    const all = await forkChanges(fork, to, paths.length === 0 ? undefined : paths);
+        : { to: vaultCheckpoints.findCheckpoint(fork, checkpoint), changes: undefined };
+    const about = paths.length === 0 ? undefined : paths;
+    const all = (about === undefined ? changes : undefined) ?? (await forkChanges(fork, to, about));
     const chosen = (path: string) =>
       paths.length === 0 || paths.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
     const undone = all.filter(({ path }) => chosen(path));

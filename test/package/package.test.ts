@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -219,6 +220,20 @@ describe('a package', { skip }, () => {
       try {
         const { stdout } = await ctx(project, 'exec', '--json', '--', '/bin/true');
         assert.notEqual((JSON.parse(stdout) as { keptJail: unknown }).keptJail, null);
+        // It goes on from memory, and starts programs that are on the disk.
+        const tree = join(installed(), `dist/native/${process.arch}/tree`);
+        const whole = readFileSync(tree);
+        const replace = (bytes: Buffer) => {
+          // A program that runs cannot be written into.
+          writeFileSync(`${tree}.new`, bytes, { mode: 0o755 });
+          renameSync(`${tree}.new`, tree);
+        };
+        replace(Buffer.concat([whole, Buffer.from('x')]));
+        for (const words of [['exec'], ['jail', 'exec']]) {
+          const { code, stderr } = await ctx(project, ...words, '--', '/bin/true');
+          assert.deepEqual([code, /tree: this file is not what was packaged/.test(stderr)], [1, true], stderr);
+        }
+        replace(whole);
       } finally {
         await ctx(project, 'jail', 'stop');
       }

@@ -44,6 +44,8 @@ export interface Offered extends Served {
   project(): string;
   /** Of the code that the kept jail runs. */
   readonly build: string;
+  /** Whether the programs and bundles are those of then: the jail starts some of them later. */
+  isIntact(): boolean;
   /** What a client may ask: exec, jail exec, jail stop, and verbs that are run for it. */
   readonly verbs: readonly Verb[];
   readonly relay: VerbRelay;
@@ -169,7 +171,9 @@ export class ClientConnection {
       if (ownWords(verb, rest).some((word) => word === '--help' || word === '-h')) return this.#refuse();
       const isExec = verb.name === 'exec';
       // Code that was replaced meanwhile answers nobody. The hook's words are for a model, and `jail exec` says it itself.
-      if (request.build !== this.#served.build) return this.#refuse(isExec ? otherBuild : '');
+      // Where it is damaged, a start of Node says so.
+      if (request.build !== this.#served.build || !this.#served.isIntact())
+        return this.#refuse(isExec ? otherBuild : '');
       if (!isExec && verb.name !== 'jail exec') return await this.#relay(verb, rest, request);
       const call = parseArguments(verb, rest);
       // Another fork, other grants, other rules: that is no command for this jail, and runs in one of its own.

@@ -56,10 +56,11 @@ export function offered(
     readonly isOwn?: boolean;
     readonly standsFor?: boolean;
     readonly takes?: boolean;
+    readonly isIntact?: boolean;
   },
 ) {
   const seen: string[] = [];
-  const { isOwn = true, standsFor = true, takes = true } = given;
+  const { isOwn = true, standsFor = true, takes = true, isIntact = true } = given;
   const exec: Exec = async (command) => {
     seen.push('exec');
     return (given.exec ?? (async () => envelope))(command);
@@ -70,6 +71,7 @@ export function offered(
     grants: given.grants,
     project: () => 'project',
     build: 'build',
+    isIntact: () => isIntact,
     verbs: given.verbs,
     isOwn: () => isOwn,
     stop: () => void seen.push('stop'),

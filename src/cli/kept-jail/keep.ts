@@ -1,5 +1,6 @@
 /** One kept jail, kept by this process from its start to its end. */
 import { buildOf } from '../../base/build.js';
+import { watchInstallation } from '../../base/installation.js';
 import { keptJailIdleMilliseconds } from '../../base/limits/commands.js';
 import { visible } from '../../base/visible-text.js';
 import type { Host } from '../../sdk/host.js';
@@ -41,7 +42,8 @@ export async function keep(call: Arguments, keeping: Keeping): Promise<void> {
   const project = () => projectWord(host, directory);
   // Before the jail is made: where the file changes meanwhile, no call is for this jail.
   const grants = grantWords(call, environment, project());
-  const offered = { relay, verbs, directory, build, grants, project };
+  const isIntact = watchInstallation('cli');
+  const offered = { relay, verbs, directory, build, isIntact, grants, project };
   await new KeptJails(host).keep(directory, options, {
     idleMilliseconds: idleOf(call),
     ending,

@@ -30,7 +30,7 @@ const state = () => readForkMeta(access().paths.fork('main').directory) as ForkM
 const ids = ({ checkpoints } = state()) => checkpoints.map(({ id }) => id);
 const back = (id: string) => withFork((fork) => rollBackFork(fork, findCheckpoint(fork, id)));
 const now = () => withFork((fork) => shown(fork));
-const last = () => withFork(async (fork) => (await lastCheckpoint(fork)).id);
+const last = () => withFork(async (fork) => (await lastCheckpoint(fork)).to.id);
 
 describe('a checkpoint', () => {
   it('that is automatic takes the place of the last where nothing was written since', async () => {
@@ -188,7 +188,7 @@ describe('a rollback', () => {
     await withFork((fork) => applyFork(fork, { conflicts: 'refuse', allowSensitive: true }));
     await withFork(async (fork) => {
       const to = findCheckpoint(fork, '1');
-      assert.equal(await isBack(fork, to), false);
+      assert.equal(await isBack(fork, to, ['own']), false);
       await restorePaths(fork, to, ['own']);
     });
     assert.deepEqual(await now(), { own: 'mine' });

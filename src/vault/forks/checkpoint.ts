@@ -19,6 +19,7 @@ import {
 import { makeLayer, treesOf } from '../store/layer-pool.js';
 import { stepsSince } from '../store/trunk-steps.js';
 import { isForkName, type VaultMeta } from '../store/vault-meta.js';
+import type { Change } from '../tree/tree.js';
 import { type OpenFork, withMeta } from '../vault.js';
 import { adoptTrunk } from './adopt.js';
 import { forkChanges } from './changes.js';
@@ -115,20 +116,31 @@ export function findCheckpoint({ meta, name: fork }: Pick<OpenFork, 'meta' | 'na
   });
 }
 
-/** Whether going back to a checkpoint, at these paths or all, changes nothing. What was applied since then would be taken back. */
-export async function isBack(fork: OpenFork, to: Checkpoint, about?: readonly string[]): Promise<boolean> {
-  const applied = appliedWith(stepsSince(fork, fork.vault, to.position), fork.name);
-  return pathCount(applied) === 0 && (await forkChanges(fork, to, about)).length === 0;
+function isApplied(fork: OpenFork, { position }: Checkpoint): boolean {
+  return pathCount(appliedWith(stepsSince(fork, fork.vault, position), fork.name)) > 0;
+}
+
+/** Whether going back to a checkpoint, at these paths, changes nothing. What was applied since then would be taken back. */
+export async function isBack(fork: OpenFork, to: Checkpoint, about: readonly string[]): Promise<boolean> {
+  return !isApplied(fork, to) && (await forkChanges(fork, to, about)).length === 0;
+}
+
+export interface LastCheckpoint {
+  readonly to: Checkpoint;
+  /** What was changed since, where it had to be looked at. */
+  readonly changes?: readonly Change[] | undefined;
 }
 
 /** The checkpoint before the last command that changed anything, as reports see it: a layer may hold files as they were. */
-export async function lastCheckpoint(fork: OpenFork): Promise<Checkpoint> {
+export async function lastCheckpoint(fork: OpenFork): Promise<LastCheckpoint> {
   const { meta } = fork;
   const touched = isLiveTouched(fork);
-  for (const each of meta.checkpoints.toReversed()) {
-    if (each.undone === true) continue;
-    if ((each.trees ?? []).length > 0) return each;
-    if ((touched || !hasSameDeltas(each, meta)) && !(await isBack(fork, each))) return each;
+  for (const to of meta.checkpoints.toReversed()) {
+    if (to.undone === true) continue;
+    if ((to.trees ?? []).length > 0) return { to };
+    if (!touched && hasSameDeltas(to, meta)) continue;
+    const changes = await forkChanges(fork, to);
+    if (changes.length > 0 || isApplied(fork, to)) return { to, changes };
   }
   throw new ErrnoError('ENOENT', {
     operation: 'roll back',
