@@ -238,15 +238,22 @@ export function readSqlite(call: ProgramCall): Reading {
   return reading(call, alone ? classesOf('mi') : mutating, 'sqlite3 changes its database');
 }
 
-/** The dynamic linker runs the program it is given. */
+const linker: Program = {
+  is: 'r',
+  runs: 0,
+  values: '--library-path --preload --audit --argv0 --inhibit-rpath --glibc-hwcaps-prepend --glibc-hwcaps-mask',
+  dashes: 'single',
+};
+
+/** The dynamic linker runs the program it is given, with libraries from where it is told. */
 export function readLinker(call: ProgramCall): Reading {
-  const linker: Program = {
-    is: 'r',
-    runs: 0,
-    values: '--library-path --preload --audit --argv0 --inhibit-rpath',
-    dashes: 'single',
-  };
-  return readProgram(linker, call);
+  const read = readProgram(linker, call);
+  const code = optionValues(
+    '--library-path --preload --audit --glibc-hwcaps-prepend',
+    optionsOf(linker, call.words, true),
+  );
+  if (code.length === 0) return read;
+  return { ...read, classes: read.classes | mutating, why: `${call.called[0]} loads other code into the program` };
 }
 
 /** `git -c alias.x='!rm a' x`: some configuration is a command. */
