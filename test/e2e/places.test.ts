@@ -59,7 +59,7 @@ forEachUser((user) => {
     assert.deepEqual([code, stdout], [1, 'ready\nend\n'], stderr);
     assert.match(
       stderr,
-      /^ctx: open the fork .*it was removed while it was in use.* \(ENOENT\)\n {2}try: run it again/,
+      /^ctx: open the fork .*it was removed while it was in use.* \(ENOENT\)\n {2}try: run it again/m,
     );
     assert.equal(existsSync(env.CTX_DATA), false);
   });
