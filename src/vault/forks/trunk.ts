@@ -222,7 +222,8 @@ export async function advanceTrunk(fork: OpenFork, looked: RootPaths): Promise<A
       }
     };
     const advance = await takeEdits(fork, looked, { check });
-    adoptScans(fork, looked);
+    // A look that found nothing in a root need not have written its signatures (`look-ahead`).
+    adoptScans(fork, new Map([...looked].filter(([, paths]) => paths.length > 0)));
     return advance;
   });
 }

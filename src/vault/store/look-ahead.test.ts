@@ -1,16 +1,18 @@
 /** The look that begins before a fork is locked: it counts only where it found nothing, a moment ago, and nobody had the lock. */
 import assert from 'node:assert/strict';
 import { closeSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { lookAheadMilliseconds } from '../../base/limits/commands.js';
+import { addRoots } from '../forks/roots.js';
 import { syncFork } from '../forks/sync.js';
 import { freshVault } from '../forks/vault-fixture.js';
 import { Tree } from '../tree/tree.js';
 import { program } from '../tree/tree-fixture.js';
 import type { ScanOptions } from '../tree/tree-jobs.js';
 import { closeFork, lookAhead, openExistingFork, openFork } from '../vault.js';
-import { workspaceRoot } from './layout.js';
+import { rootKey, workspaceRoot } from './layout.js';
 import { takeFreeLock, takeLock } from './locks.js';
 import type { LookAhead } from './look-ahead.js';
 
@@ -28,7 +30,7 @@ class LookingTree extends Tree {
   }
 }
 
-const { write, withFork, request, access, shown } = freshVault();
+const { at, write, withFork, request, access, shown } = freshVault();
 
 /** A vault with one file that its fork has. */
 async function prepared() {
@@ -65,6 +67,24 @@ describe('a look ahead', () => {
     } finally {
       closeFork(open);
     }
+  });
+
+  it('that found nothing lets the edits of another directory of the fork enter', async () => {
+    const tree = await prepared();
+    write('data/own', 'theirs');
+    const roots = [workspaceRoot, rootKey(at('data'))];
+    const open = async (ahead?: LookAhead) => {
+      const fork = await openFork(request({ tree, look: true, ahead }));
+      try {
+        const { fork: rooted, imported } = await addRoots(fork, { paths: [at('data')] });
+        return (await syncFork(rooted, roots, imported)).entered;
+      } finally {
+        closeFork(fork);
+      }
+    };
+    await open();
+    write('data/own', 'theirs, edited');
+    assert.deepEqual(await open(begin(tree)), [join(at('data'), 'own')]);
   });
 
   it('that found an edit leaves it to the look under the lock, which takes it in', async () => {
