@@ -1,6 +1,6 @@
 /** The look that begins before a fork is locked: it counts only where it found nothing, a moment ago, and nobody had the lock. */
 import assert from 'node:assert/strict';
-import { closeSync, existsSync } from 'node:fs';
+import { closeSync, existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
@@ -84,6 +84,8 @@ describe('a look ahead', () => {
     };
     await open();
     write('data/own', 'theirs, edited');
+    // A look that found edits before had its signatures taken over.
+    rmSync(access().paths.fork('main').scanned(workspaceRoot));
     assert.deepEqual(await open(begin(tree)), [join(at('data'), 'own')]);
   });
 
