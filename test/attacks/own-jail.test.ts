@@ -169,6 +169,16 @@ function mountsOf(plan: Plan): string[] {
   return plan.flatMap(of).sort();
 }
 
+/** What share of the memory each filesystem may fill that a command can write: all together half of it. */
+function sharesFound(text: string | undefined, plan: Plan): string[] {
+  const places = plan.flatMap((operation) => (operation.do === 'tmpfs' ? [operation.path] : []));
+  const memory = Number(/^MemTotal: +(\d+) kB$/m.exec(readFileSync('/proc/meminfo', 'utf8'))?.[1]);
+  return lines(text).flatMap((line) => {
+    const [target = '', size] = [line.split(' ')[4], / - tmpfs .*\bsize=(\d+)k\b/.exec(line)?.[1]];
+    return places.includes(target) ? [`${target} ${(Number(size) / memory).toFixed(2)}`] : [];
+  });
+}
+
 const kinds = new Set(['tmpfs', 'overlay', 'proc', 'devpts']);
 
 /** A mount of the host may have options of its own, which a user cannot take from it. */
@@ -244,6 +254,7 @@ for (const [kind, skip] of [
         ['Max realtime priority', '0', '0'],
       ],
       mounts: mountsOf(plan),
+      shares: plan.flatMap((operation) => (operation.do === 'tmpfs' ? [`${operation.path} 0.25`] : [])),
       handedOn: [],
       environment: ['PATH=/usr/bin:/bin'],
       // The last is the directory that is listed.
@@ -285,6 +296,7 @@ for (const [kind, skip] of [
             maps: lines(seen['maps']).map((line) => line.trim().replace(/\s+/g, ' ')),
             limits: expected.limits.map(([what = '']) => [what, ...limit(what)]),
             mounts: mountsFound(seen['mounts'], plan),
+            shares: sharesFound(seen['mounts'], plan),
             handedOn: lines(seen['mounts']).filter((line) => / (shared|master|propagate_from):/.test(line)),
             environment: lines(seen['environment']),
             descriptors: lines(seen['descriptors']),
