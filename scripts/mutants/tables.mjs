@@ -8,6 +8,7 @@ import { chosenEleventh } from './chosen-eleventh.mjs';
 import { chosenFaces } from './chosen-faces.mjs';
 import { chosenMoreFaces } from './chosen-faces2.mjs';
 import { chosenFifth } from './chosen-fifth.mjs';
+import { chosenFourteenth } from './chosen-fourteenth.mjs';
 import { chosenFourth } from './chosen-fourth.mjs';
 import { chosenJail } from './chosen-jail.mjs';
 import { chosenJail2 } from './chosen-jail2.mjs';
@@ -47,5 +48,6 @@ export const tables = [
   ...chosenJail2,
   ...chosenVault,
   ...chosenVault2,
+  ...chosenFourteenth,
   ...chosenAudit,
 ];
