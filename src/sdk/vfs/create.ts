@@ -34,9 +34,10 @@ export async function makeVfs(options: VfsOptions, lockLibrary: string): Promise
   const opened: TableMount[] = [];
   try {
     for (const [path, mount] of all) {
+      const place = mountPath(path); // first: what is open by then is closed below
       for (const each of await openMount(mount, directory, lockLibrary)) {
         const filesystem = quota === undefined ? each.filesystem : withQuota(each.filesystem, quota, onQuota);
-        opened.push({ path: [...mountPath(path), ...each.path], filesystem });
+        opened.push({ path: [...place, ...each.path], filesystem });
       }
     }
     const table = new MountTable(opened);

@@ -185,3 +185,30 @@ describe('a whole file', () => {
     }
   });
 });
+
+describe('a tree of several mounts', () => {
+  it('leaves none of them open where one cannot be made: each can be written to by the next', async () => {
+    const library = nativeProgram('flock.node');
+    const file = join(directory, 'store');
+    const store = { spec: `chunked:${file}`, writable: true };
+    await (await makeVfs({ mounts: { '/store': store } }, library)).close();
+    const cannot: Readonly<Record<string, string>> = {
+      '/unknown': 'nothing:x',
+      '/missing': `host:${join(directory, 'missing')}`,
+      'not absolute': 'memory:',
+    };
+    for (const [path, specification] of Object.entries(cannot)) {
+      for (const mounts of [
+        { '/store': store, [path]: specification },
+        { [path]: specification, '/store': store },
+      ]) {
+        await assert.rejects(makeVfs({ mounts }, library), path);
+        const again = await makeVfs({ mounts: { '/store': store } }, library);
+        await again.writeFile('/store/file', path);
+        await again.close();
+      }
+    }
+    await assert.rejects(makeVfs({ mounts: { store } }, library), { code: 'EINVAL' });
+    await (await makeVfs({ mounts: { '/store': store } }, library)).close();
+  });
+});
