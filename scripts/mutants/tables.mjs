@@ -7,6 +7,7 @@ import { chosenEighth } from './chosen-eighth.mjs';
 import { chosenEleventh } from './chosen-eleventh.mjs';
 import { chosenFaces } from './chosen-faces.mjs';
 import { chosenMoreFaces } from './chosen-faces2.mjs';
+import { chosenFifteenth } from './chosen-fifteenth.mjs';
 import { chosenFifth } from './chosen-fifth.mjs';
 import { chosenFourteenth } from './chosen-fourteenth.mjs';
 import { chosenFourth } from './chosen-fourth.mjs';
@@ -37,6 +38,7 @@ export const tables = [
   ...chosenNinth,
   ...chosenTenth,
   ...chosenEleventh,
+  ...chosenFifteenth,
   ...chosenFaces,
   ...chosenMoreFaces,
   ...chosenDecide,

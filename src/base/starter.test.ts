@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +7,8 @@ import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { hear, type ProgramStream, Starter } from './starter.js';
 
-const starter = new Starter(fileURLToPath(new URL('../../../native/start.node', import.meta.url)));
+const library = fileURLToPath(new URL('../../../native/start.node', import.meta.url));
+const starter = new Starter(library);
 const words = (...all: readonly string[]) => Buffer.from(all.map((word) => `${word}\0`).join(''));
 /** The three that every program has, and those beyond. */
 const standard = ([input = 'nothing', output = 'nothing', errors = 'nothing', ...others]: readonly ProgramStream[]) => [
@@ -71,6 +73,35 @@ describe('a program that is started without a copy of this process', () => {
     // The last is the directory that it looks at.
     assert.deepEqual(await run('/bin/ls', '/proc/self/fd'), ['0', '1', '2', '3']);
     closeSync(other);
+  });
+
+  test('gets nothing that this process was given by another, however many streams it has', () => {
+    const most = 25;
+    const script = `
+const { hear, Starter } = await import(${JSON.stringify(new URL('starter.js', import.meta.url).href)});
+const starter = new Starter(${JSON.stringify(library)});
+for (let count = 3; count <= ${most}; count += 1) {
+  const streams = Array.from({ length: count }, (_, place) => (place === 1 ? 'heard' : 'nothing'));
+  const program = starter.start('/bin/ls', Buffer.from('ls\\0/proc/self/fd\\0'), streams);
+  let text = '';
+  await hear(program.end(1), (chunk) => { text += chunk; });
+  program.wait();
+  console.log(text.trim().split('\\n').map(Number).sort((one, other) => one - other).join());
+}`;
+    // Node keeps what it was given to itself, but only as far as there is no gap.
+    const begin = `
+import os, sys
+null = os.open('/dev/null', os.O_RDONLY)
+for number in range(17, ${most + 10}): os.dup2(null, number)
+os.execv(sys.argv[1], sys.argv[1:])`;
+    const words = ['-c', begin, process.execPath, '--input-type=module', '-e', script];
+    const { stdout, stderr } = spawnSync('python3', words, { encoding: 'utf8' });
+    const seen = stdout.trim().split('\n');
+    // The last is the directory that it looks at.
+    const expected = Array.from({ length: most - 2 }, (_, more) =>
+      Array.from({ length: more + 4 }, (_, at) => at).join(),
+    );
+    assert.deepEqual(seen, expected, stderr);
   });
 
   test('gets each descriptor at its place, however they cross, and leaves none open here', async () => {

@@ -97,6 +97,30 @@ describe('a link', () => {
     assert.equal(text(), -errno.ENOENT, 'which of its names is followed is not known');
   });
 
+  it('of several names is as deep as the top, whichever of them was looked up last, and of one as that one', () => {
+    for (const names of [2, 3, 4]) {
+      const filesystem = memoryFileSystem({ root });
+      const { ask } = mounted(filesystem, { shared: false });
+      const a = (filesystem.mkdir(filesystem.root, 'a', root) as Attributes).inode;
+      const link = linkAt(filesystem, a, 'deep', '../x');
+      ask(opcodes.lookup, ['a']);
+      ask(opcodes.lookup, ['deep'], { node: a });
+      const error = () => ask(opcodes.readlink, [], { node: link })?.error;
+      assert.equal(error(), 0);
+      const others = Array.from({ length: names - 1 }, (_, number) => `top ${number}`);
+      for (const other of others) ask(opcodes.link, [BigInt(link), other]);
+      for (const other of others) {
+        ask(opcodes.lookup, [other]);
+        assert.equal(error(), -errno.ENOENT, `${names} names, at the top`);
+        ask(opcodes.lookup, ['deep'], { node: a });
+        assert.equal(error(), -errno.ENOENT, `${names} names, below`);
+      }
+      for (const other of others) ask(opcodes.unlink, [other]);
+      ask(opcodes.lookup, ['deep'], { node: a });
+      assert.equal(error(), 0, 'one is left');
+    }
+  });
+
   it('is as deep as where an exchange put it, on both sides of it', () => {
     for (const isFirst of [true, false]) {
       const filesystem = memoryFileSystem({ root });

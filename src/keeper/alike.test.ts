@@ -82,6 +82,24 @@ describe('two processes, compared at once', () => {
     );
   }
 
+  it('are not where one has another root, and all else is the same', { skip: !isRoot && 'needs root' }, async () => {
+    const program = "import os, sys; os.chroot(sys.argv[1]); os.chdir('/'); print(flush=True); sys.stdin.read()";
+    const children = await Promise.all(
+      ['/', '/usr', '/usr'].map(async (root) => {
+        const child = spawn('python3', ['-c', program, root], { stdio: ['pipe', 'pipe', 'inherit'] });
+        await new Promise((resolve) => child.stdout.once('data', resolve));
+        return child;
+      }),
+    );
+    try {
+      const [whole, inside, beside] = children.map(({ pid }) => pid as number) as [number, number, number];
+      assert.equal(looked(whole, inside), 'root');
+      assert.deepEqual([alike(whole, inside), alike(inside, whole), alike(inside, beside)], [0, 0, 1]);
+    } finally {
+      for (const child of children) child.kill('SIGKILL');
+    }
+  });
+
   it('are not where nothing is to be seen, or names have no room', () =>
     withChanged('exec', (one, other) => {
       assert.equal(library.alike(one, 2 ** 30, fields, files, namespaces), 0);

@@ -10,6 +10,7 @@ import type { RunningCommand, ServedCommand } from '../jail/asked-commands.js';
 import type { ConnectionEvent } from '../network/events.js';
 import { type ConnectionListener, ConnectionRouter } from '../proxy/report/connection-records.js';
 import { LimitEvents } from '../proxy/report/limit-events.js';
+import type { VaultLimits } from '../vault/store/vault-meta.js';
 import type { Tree } from '../vault/tree/tree.js';
 import type { OpenFork } from '../vault/vault.js';
 import { watchBackground } from './background-limits.js';
@@ -182,14 +183,18 @@ describe('a command of a kept jail', () => {
 
 describe('what runs between commands of a kept jail', () => {
   /** A fork whose private home holds so many files. */
-  function background(quota: object, files: number) {
+  function background(quota: object, files: number, limits?: VaultLimits) {
     const room = mkdtempSync(join(directory, 'fork-'));
     const place = { caches: join(room, 'caches'), home: join(room, 'home'), temporary: join(room, 'tmp') };
-    for (const made of [place.home, place.temporary]) mkdirSync(made);
+    for (const made of [place.home, place.temporary, join(room, 'layers')]) mkdirSync(made);
     for (let count = 0; count < files; count += 1) writeFileSync(join(place.home, `${count}`), '');
     const ended: string[] = [];
     const owner = { uid: process.geteuid?.(), gid: process.getegid?.() };
-    const fork = { place, owner, meta: { deltas: [], live: 'live' }, vault: { roots: {} } } as unknown as OpenFork;
+    const [paths, vault] = [
+      { layers: join(room, 'layers'), forks: join(room, 'home') },
+      { roots: {}, limits },
+    ];
+    const fork = { place, owner, meta: { deltas: [], live: 'live' }, paths, vault } as unknown as OpenFork;
     const watch = (program = treeProgram) =>
       watchBackground(
         { now: () => new Date(0), tree: { program } as Tree },
@@ -212,6 +217,24 @@ describe('what runs between commands of a kept jail', () => {
     for (let count = 0; count < 30; count += 1) writeFileSync(join(later.home, `later ${count}`), '');
     await watch?.stop();
     assert.match(watch?.reached.join('\n') ?? '', /^file limit reached/);
+  });
+
+  it('is ended where a limit of the vault is reached, whatever else is limited', async () => {
+    for (const quota of [{}, { inodes: 1_000 }, { disk: 1 << 30 }, { inodes: 1_000, disk: 1 << 30 }]) {
+      for (const limits of [{ maxFiles: 20 }, { maxBytes: 1 << 20 }, { maxFileBytes: 1 << 20 }]) {
+        const { ended, watch, home } = background(quota, 3, limits);
+        const watching = await watch();
+        writeFileSync(join(home, 'large'), Buffer.alloc((1 << 20) + 1, 'x'));
+        for (let count = 0; count < 30; count += 1) writeFileSync(join(home, `later ${count}`), '');
+        await watching?.stop();
+        assert.match(
+          watching?.reached.join('\n') ?? '',
+          /^limit of the vault reached: /,
+          JSON.stringify([quota, limits]),
+        );
+        assert.ok(ended.every((reason) => reason.startsWith('limit of the vault reached: ')));
+      }
+    }
   });
 
   it('is ended where it cannot be counted', async () => {

@@ -60,6 +60,7 @@ def build(top):
 
 /** Each is done in a tree of its own: what is asked, by every call and every way to write a path. */
 const cases = `
+import mmap
 def at(call, *names, **more): return lambda top: call(*[os.path.join(top, name) for name in names], **more)
 def inside(folder, call, *names, **more):
     def act(top):
@@ -78,6 +79,18 @@ def flagged(flags):
     def call(one, other):
         if calls.renameat2(-100, one.encode(), -100, other.encode(), flags) != 0: raise OSError(ctypes.get_errno(), '')
     return call
+pages = mmap.mmap(-1, 4 * mmap.PAGESIZE)
+def across(first):
+    """Both paths across two pages: so many bytes in the first, or all but so many where that is below zero."""
+    def put(path, page):
+        text = path.encode() + bytes(1)
+        at = page * mmap.PAGESIZE - (first if first > 0 else len(text) + first)
+        pages[at:at + len(text)] = text
+        return ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(pages)) + at)
+    def call(one, other):
+        if calls.rename(put(one, 1), put(other, 3)) != 0: raise OSError(ctypes.get_errno(), '')
+    return call
+dots = './' * 140
 rename, keep, exchange, odd = os.rename, flagged(1), flagged(2), flagged(3)
 def again(*acts):
     def act(top):
@@ -112,6 +125,11 @@ cases = {
     'beside it': inside('.', rename, 'd', 'e'),
     'from below': inside('d/sub', rename, 'deep', '../deep'),
     'from what is above': inside('other', rename, '../d', 'd'),
+    'of a path whose first byte alone is in its page': at(across(1), 'd', 'e'),
+    'of a path of which some bytes are in another page': at(across(5), 'd/sub', 'e'),
+    'of a path whose end alone is in another page': at(across(-1), 'd', 'e'),
+    'of a long path of which little is in its first page': at(across(3), dots + 'd', dots + 'e'),
+    'of a long path of which little is in its last page': at(across(-3), dots + 'd', dots + 'e'),
     'between descriptors': between('d', 'other', rename, 'sub', 'sub'),
     'between descriptors, up': between('d/sub', '.', rename, 'deep', 'e'),
     'between descriptors, by absolute paths': lambda top: between('d', 'other', rename, top + '/d', top + '/e')(top),

@@ -105,8 +105,12 @@ while True:
 with open(f'/proc/self/fd/{found}', 'w') as file: file.write('a late save')
 `;
 
-for (const action of ['put', 'remove'] as const)
-  test(`a save that was on its way when its file was taken away is beside it: ${action}`, async () => {
+for (const [action, earlier] of [
+  ['put', []],
+  ['remove', []],
+  ['put', ['file.ctx-saved', 'file.ctx-saved-1']],
+] as const)
+  test(`a save that was on its way when its file was taken away is beside it, and beside ${earlier.length} earlier ones: ${action}`, async () => {
     const top = mkdtempSync(join(temporaryRoot(), 'ctx-late-'));
     const at = (name: string) => join(top, name);
     const tree = new Tree({ program: join(checkout, 'dist', 'native', 'tree') });
@@ -114,6 +118,7 @@ for (const action of ['put', 'remove'] as const)
       for (const name of ['origin', 'fork', 'kept']) mkdirSync(at(name));
       for (const name of ['origin', 'kept']) writeFileSync(at(`${name}/file`), 'before');
       writeFileSync(at('fork/file'), 'of the fork');
+      for (const name of earlier) writeFileSync(at(`origin/${name}`), `the save in ${name}`);
       // What comes after it takes long enough for anybody to arrive.
       const others = Array.from({ length: 3_000 }, (_, number) => `other-${number}`);
       for (const name of others) writeFileSync(at(`fork/${name}`), name);
@@ -134,12 +139,14 @@ for (const action of ['put', 'remove'] as const)
       assert.deepEqual(await closed, [0, null]);
       const texts = readdirSync(at('origin'))
         .filter((name) => !name.startsWith('other-'))
-        .map((name) => [name, readFileSync(at(`origin/${name}`), 'utf8')]);
-      const aside = ['file.ctx-saved', 'a late save'];
+        .map((name): [string, string] => [name, readFileSync(at(`origin/${name}`), 'utf8')]);
       // One who comes before the file was looked at keeps it, and that is a clash.
       const isKept = clashes.includes('file');
-      const late = action === 'put' ? [['file', 'of the fork'], aside] : [aside];
-      assert.deepEqual(texts, isKept ? [['file', 'a late save']] : late);
+      const place = earlier.length === 0 ? 'file.ctx-saved' : `file.ctx-saved-${earlier.length}`;
+      const expected = new Map(earlier.map((name): [string, string] => [name, `the save in ${name}`]));
+      if (action === 'put' && !isKept) expected.set('file', 'of the fork');
+      expected.set(isKept ? 'file' : place, 'a late save');
+      assert.deepEqual(new Map(texts), expected);
     } finally {
       rmSync(top, { recursive: true, force: true });
     }

@@ -1,8 +1,12 @@
 /** An approval holds for what was asked: whatever of it is otherwise is another request. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { ErrnoError } from '../../base/errno.js';
 import type { AskedTree } from '../asked-tree.js';
-import { type Bound, type BoundRequest, bindingOf, shownOf } from './approval-binding.js';
+import { type Bound, type BoundRequest, bindingOf, directoriesOf, shownOf } from './approval-binding.js';
 import { noFork } from './fork-state.js';
 
 const plain: BoundRequest = { argv: ['curl', 'x'], environmentAdditions: [], input: 'nothing' };
@@ -100,6 +104,27 @@ describe('what an approval holds for', () => {
     );
     assert.equal(new Set([first?.digest, fork?.digest, directories?.digest]).size, 3);
     assert.deepEqual([fork?.lasting, directories?.lasting], [first?.lasting, first?.lasting]);
+  });
+
+  it('is of every directory of the person that a command sees: a state of each is looked at', async (context) => {
+    const store = mkdtempSync(join(tmpdir(), 'ctx-binding-'));
+    context.after(() => rmSync(store, { recursive: true }));
+    const { host, place, resolved, request } = bound(plain);
+    const lookedAt = async (more: object) => {
+      const seen: string[] = [];
+      const scan = async ({ root }: { readonly root: string }) => {
+        seen.push(root);
+        throw new ErrnoError('EIO', { operation: 'scan', reason: 'nothing is read here' });
+      };
+      const own = { ...host, store: { directory: store, device: 0n, inode: 0n }, tree: { scan } };
+      await directoriesOf({ host: own, place, resolved: { ...resolved, ...more }, request } as unknown as Bound);
+      return seen.sort();
+    };
+    assert.deepEqual(await lookedAt({}), ['/project']);
+    assert.deepEqual(await lookedAt({ roots: ['/root'] }), ['/project', '/root']);
+    assert.deepEqual(await lookedAt({ live: ['/live'] }), ['/live', '/project']);
+    const all = { roots: ['/one', '/two', '/project'], live: ['/live', '/two'] };
+    assert.deepEqual(await lookedAt(all), ['/live', '/one', '/project', '/two']);
   });
 
   it('is shown to the person, but for what is as by default', async () => {
