@@ -1,4 +1,4 @@
-/** A fifteenth sample, chosen before any test was read: the faults that no test had noticed, or not the closest one. */
+/** A fifteenth sample, chosen before any test was read: the faults that no test had noticed, and one of the same kind. */
 export const chosenFifteenth = [
   {
     file: 'native/start.node/start.c',
