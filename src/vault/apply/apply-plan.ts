@@ -40,7 +40,7 @@ export interface ApplyChoices {
   readonly own?: readonly string[] | undefined;
 }
 
-/** Whatever is allowed: `--allow-sensitive`, too. */
+/** Files of ctx in the project: no apply writes them, also not with `--allow-sensitive`. */
 export const isControl = (path: string): boolean => path === '.ctx' || path.startsWith('.ctx/');
 
 /** Undefined for what may be written. */
