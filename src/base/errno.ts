@@ -144,6 +144,11 @@ function saidOf({ message, code, syscall, path, dest }: Error & SystemError, sho
 
 export const fullDiskRemedy = 'make room on the filesystem of that path';
 
+const systemRemedies: Readonly<Record<string, string>> = {
+  ENOSPC: fullDiskRemedy,
+  EFBIG: 'raise the limit of file sizes (ulimit -f)',
+};
+
 /** Wraps what the operating system said, so that a caller sees one error type only. */
 export function fromSystemError(error: unknown, operation: string, path?: string): ErrnoError {
   if (error instanceof ErrnoError) return error;
@@ -153,13 +158,21 @@ export function fromSystemError(error: unknown, operation: string, path?: string
     operation,
     path: shown,
     reason: `${error.syscall ?? operation} failed: ${saidOf(error, shown)}`,
-    remedy: error.code === 'ENOSPC' ? fullDiskRemedy : undefined,
+    remedy: systemRemedies[error.code],
     cause: error,
   });
 }
 
 /** What a disk may answer to any write, wherever it happens; the last two where somebody closed a directory of ours. */
-const diskCodes: ReadonlySet<string> = new Set<ErrnoCode>(['EDQUOT', 'EIO', 'ENOSPC', 'EROFS', 'EACCES', 'EPERM']);
+const diskCodes: ReadonlySet<string> = new Set<ErrnoCode>([
+  'EDQUOT',
+  'EFBIG',
+  'EIO',
+  'ENOSPC',
+  'EROFS',
+  'EACCES',
+  'EPERM',
+]);
 
 /**
  * A full, failing or closed disk is not a defect of ours, also where the code that wrote did not foresee it. Other errors stay

@@ -78,8 +78,11 @@ describe('an error that nobody foresaw', () => {
     Object.assign(new Error(`${code}: what it means, mkdir '/store/x'`), { code, syscall: 'mkdir', path: '/store/x' });
 
   it('of a full, failing or closed disk is said as what it is', () => {
-    const remedies: Readonly<Record<string, string>> = { ENOSPC: '  try: make room on the filesystem of that path\n' };
-    for (const code of ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EACCES', 'EPERM']) {
+    const remedies: Readonly<Record<string, string>> = {
+      ENOSPC: '  try: make room on the filesystem of that path\n',
+      EFBIG: '  try: raise the limit of file sizes (ulimit -f)\n',
+    };
+    for (const code of ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS', 'EACCES', 'EPERM']) {
       const [exitCode, text] = complained(system(code));
       assert.equal(text, `ctx: write /store/x: mkdir failed: what it means (${code})\n${remedies[code] ?? ''}`);
       assert.notEqual(exitCode, ExitCode.internal);
