@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { classify } from './classify.js';
-import { runsByKey } from './git-keys.js';
+import { kindOfKey } from './git-keys.js';
 
 /** As git's manuals name them, each with a middle where it has one. */
 const running = `alias.x pager.log include.path includeIf.gitdir:/x.path filter.x.clean filter.x.smudge filter.x.process
@@ -15,12 +15,21 @@ const running = `alias.x pager.log include.path includeIf.gitdir:/x.path filter.
   trailer.x.cmd imap.tunnel sendemail.smtpServer sendemail.toCmd sendemail.ccCmd instaweb.httpd instaweb.browser
   lfs.customtransfer.x.path lfs.extension.x.clean`.split(/\s+/);
 
-/** Each looks like one of the others. */
-const plain =
-  `user.name color.pager core.pagers core.pag core.editors xcore.editor core.commentChar diff.algorithm diff.externals
-  diff.x.command2 diff.command.x merge.tool merge.x.name remote.x.url remote.x.proxyAuthMethod submodule.recurse tar.umask
-  trailer.separators trailer.x.key gc.auto commit.template init.defaultBranch interactive.singleKey
-  sequence.x advice.ignoredHook log.showSignature aliased.x x.include.path`.split(/\s+/);
+/** Of everyday use, from git's manuals. */
+const plain = `user.name user.email author.name color.ui color.status.added core.commentChar core.quotePath core.abbrev
+  core.fileMode core.autocrlf core.excludesFile core.preloadIndex core.untrackedCache core.symlinks diff.algorithm
+  diff.x.wordRegex diff.renames diff.noprefix diff.colorMoved merge.tool merge.x.name merge.conflictStyle remote.x.url
+  remote.x.proxyAuthMethod remote.pushDefault submodule.recurse submodule.x.active tar.umask trailer.separators trailer.x.key
+  gc.auto gc.autoDetach commit.template commit.gpgSign init.defaultBranch interactive.singleKey advice.detachedHead
+  log.showSignature log.date status.showUntrackedFiles http.extraHeader http.https://x.proxy url.x.insteadOf safe.directory
+  protocol.version fetch.parallel push.default pull.rebase rebase.autoStash rerere.enabled i18n.logOutputEncoding
+  format.pretty pretty.short column.ui branch.sort tag.sort versionsort.suffix grep.lineNumber blame.date`.split(/\s+/);
+
+/** Each looks like one of the others, or is one that git could have tomorrow. */
+const unknown =
+  `core.pagers core.pag core.editors xcore.editor core.worktree diff.externals diff.x.command2 diff.command.x
+  diff.command sequence.x aliased.x x.include.path trailer.x.run remote.x.helper status web.browser help.browser
+  fsmonitor.socketDir trace2.eventTarget pull.twohead tomorrow.command`.split(/\s+/);
 
 const onlyLooks = async (text: string) => (await classify({ text })).classes.join() === 'read_only';
 
@@ -41,14 +50,32 @@ describe('a key of git’s configuration', () => {
     }
   });
 
+  it('that is not known may name one: it is no command that only looks, nor one that leaves the jail', async () => {
+    for (const key of unknown) {
+      for (const text of [`git -c ${key}='touch made' status`, `git -c ${key}="$X" status`, `git -c ${key}=1 status`]) {
+        const { classes } = await classify({ text });
+        assert.deepEqual(classes, ['mutating'], text);
+      }
+      assert.ok(await onlyLooks(`git -c ${key}=true status`), `${key}, a switch`);
+    }
+    assert.equal(await onlyLooks('git -c "$X" status'), false);
+    assert.equal(await onlyLooks('git -c "$X=1" status'), false);
+  });
+
   it('runs nothing where it is a switch, or has no value', async () => {
     for (const value of ['', '=', '=true', '=false']) {
       assert.ok(await onlyLooks(`git -c core.fsmonitor${value} status`), value);
     }
   });
 
+  it('is in one table at most', () => {
+    for (const key of running) assert.equal(kindOfKey(key.toLowerCase()), 'runs', key);
+    for (const key of plain) assert.equal(kindOfKey(key.toLowerCase()), 'plain', key);
+  });
+
   it('has a beginning and an end that do not share letters', () => {
-    assert.deepEqual(['diff..command', 'diff.command', 'trailer.cmd'].map(runsByKey), [true, false, false]);
+    const kinds = ['diff..command', 'diff.command', 'trailer.cmd', 'diff.binary'].map(kindOfKey);
+    assert.deepEqual(kinds, ['runs', 'unknown', 'unknown', 'unknown']);
   });
 });
 

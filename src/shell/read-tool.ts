@@ -2,7 +2,7 @@
 
 import { posix } from 'node:path';
 import { type Classes, classesOf, hostEscapeRisk, mutating, networked, readOnly } from './classes.js';
-import { runsByKey } from './git-keys.js';
+import { kindOfKey } from './git-keys.js';
 import { couldHaveOption, hasOption, names, type OptionTable, optionsOf, optionValues } from './options.js';
 import { named, type Program } from './program.js';
 import { makesFilesystem } from './programs/devices.js';
@@ -256,22 +256,29 @@ export function readLinker(call: ProgramCall): Reading {
   return { ...read, classes: read.classes | mutating, why: `${call.called[0]} loads other code into the program` };
 }
 
-/** `git -c alias.x='!rm a' x`: some configuration is a command. */
+/** `git -c alias.x='!rm a' x`: some configuration is a command, and what is not known to be none may be one. */
 function configuredCommand(call: ProgramCall, word: Word | undefined): readonly Reading[] {
   const value = knownValue(word);
+  const text = value ?? word?.start ?? '';
+  const equals = text.indexOf('=');
+  // Without a value it is a switch. A key of which a part is computed may be any.
+  if (equals < 0 && value !== undefined) return [];
+  const key = (equals < 0 ? '' : text.slice(0, equals)).toLowerCase();
+  const kind = kindOfKey(key);
+  if (kind === 'plain') return [];
   if (value === undefined) {
-    const key = word?.start.split('=')[0]?.toLowerCase() ?? '';
-    const plain = word?.start.includes('=') === true && !runsByKey(key);
-    return plain ? [] : [unreadable(word?.text ?? call.text, 'a configuration of git is computed')];
+    const isNamed = kind === 'unknown' && key !== '';
+    return isNamed ? [mayRun(call, key)] : [unreadable(word?.text ?? call.text, 'a configuration of git is computed')];
   }
-  const equals = value.indexOf('=');
-  const key = (equals < 0 ? value : value.slice(0, equals)).toLowerCase();
-  if (!runsByKey(key) || equals < 0) return [];
-  const text = value.slice(equals + 1);
-  if (text === '' || text === 'true' || text === 'false') return [];
-  const run = key.startsWith('alias.') && !text.startsWith('!') ? `git ${text}` : text.replace(/^!/, '');
+  const set = value.slice(equals + 1);
+  if (set === '' || set === 'true' || set === 'false') return [];
+  if (kind === 'unknown') return [mayRun(call, key)];
+  const run = key.startsWith('alias.') && !set.startsWith('!') ? `git ${set}` : set.replace(/^!/, '');
   return [textReading(call, plainWord(run))];
 }
+
+const mayRun = (call: ProgramCall, key: string) =>
+  reading(call, mutating, `${key} is a key of git that is not known: its value may be a command`);
 
 export function readGit(call: ProgramCall): Reading {
   const options = optionsOf(gitProgram, call.words, true);
