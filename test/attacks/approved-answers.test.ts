@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 interface Waiting {
   readonly id: string;
@@ -16,7 +16,7 @@ interface Waiting {
   readonly directory: string;
 }
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
   before(() => {
     const rules = ['sh', 'true'].map((name) => ({

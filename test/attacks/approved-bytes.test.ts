@@ -6,11 +6,11 @@ import { inKeptJail } from '../support/kept-jail.js';
 import { ownSeconds, processesCalled, until } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const script = 'echo "echo good" > build.sh';
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
   before(() => {
     const match = { command: ['sh', 'build.sh'] };

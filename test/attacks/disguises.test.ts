@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 import { useVolley } from '../support/volley.js';
 
 const installed = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
@@ -47,7 +47,7 @@ const needs: Readonly<Record<string, string>> = {
   'make, which looks like a build': 'make',
 };
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
   const count = Object.keys(disguises).length;
   const volley = useVolley(stage, {

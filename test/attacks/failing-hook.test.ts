@@ -10,7 +10,7 @@ import { letsThrough } from '../support/forgiving-harness.js';
 import { keeperOff } from '../support/keeper.js';
 import { copyOfProduct } from '../support/program.js';
 import { useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 interface Failure {
   /** What happens to the product. */
@@ -48,7 +48,7 @@ const failures: Readonly<Record<string, Failure>> = {
   'it never answers': { breaks: program('#!/bin/sh\nexec sleep 600\n') },
 };
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useStage(user);
 
   for (const [index, [what, failure]] of Object.entries(failures).entries()) {

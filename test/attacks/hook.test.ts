@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { inKeptJail } from '../support/kept-jail.js';
 import { parseJson, useWarmStage } from '../support/stage.js';
-import { forEachUser, isRoot } from '../support/users.js';
+import { forEitherUser, isRoot } from '../support/users.js';
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   const decision = async (project: string, tool: string, input: object, cwd = project) => {

@@ -12,9 +12,9 @@ import { inKeptJail } from '../support/kept-jail.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, useWarmStage } from '../support/stage.js';
 import { cannotType, TypedTerminal } from '../support/typed-terminal.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
-forEachUser(
+forEitherUser(
   (user) => {
     const stage = useWarmStage(user);
     before(async () => assert.equal((await stage.ctx(stage.home, ['agent', 'new', 'agent'])).code, 0));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const repository =
   'echo safe > build; git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm x';
@@ -13,7 +13,7 @@ const ways = {
   'a clean filter': `printf 'build filter=x\\n' > .gitattributes; touch build; git config filter.x.clean 'sh -c "echo PAYLOAD > build; cat"'`,
 };
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   for (const [name, prepare] of Object.entries(ways)) {

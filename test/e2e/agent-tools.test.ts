@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { agentWith, exec, executes, ok, withoutViews } from '../support/agents.js';
 import { recordsOf } from '../support/record.js';
 import { type Stage, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 /** `EXIT CODE WHAT IT SAID` of each. */
 async function calls(stage: Stage, cwd: string, agent: string, ...scripts: readonly string[]): Promise<string[]> {
@@ -22,7 +22,7 @@ function matchAll(answers: readonly string[], wanted: readonly RegExp[]): void {
   for (const [index, pattern] of wanted.entries()) assert.match(answers[index] ?? '', pattern, `answer ${index}`);
 }
 
-forEachUser((user) => {
+forEitherUser((user) => {
   describe('what an agent does to forks and agents', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useWarmStage(user);
 

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { snapshot } from '../support/snapshot.js';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const git = 'git -c user.name=a -c user.email=a@b -c init.defaultBranch=main -c gc.auto=0';
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   test('an agent’s commits arrive in the repository by apply, after branch, rebase and gc', async () => {

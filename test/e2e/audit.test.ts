@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Verification } from '../../src/audit/verify.js';
 import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 /** `ctx audit VERB --json` with a store of its own, since what is in the record is counted. */
 function audit(stage: Stage, project: string) {
@@ -29,7 +29,7 @@ function audit(stage: Stage, project: string) {
   };
 }
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   test('what agents and the person did is found by agent, type, status, path and time', async () => {

@@ -4,12 +4,12 @@ import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { open } from 'ctxfs';
 import { useWarmStage } from '../support/stage.js';
-import { asOneUser, forEachUser } from '../support/users.js';
+import { asOneUser, forEitherUser } from '../support/users.js';
 
 const isSoak = process.env['CTX_SOAK'] === '1';
 const hasSqlite = spawnSync('python3', ['-c', 'import sqlite3']).status === 0;
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
   const run = async (project: string, script: string) => {
     const { code, stdout, stderr } = await stage.ctx(project, ['exec', '--', 'sh', '-c', script]);

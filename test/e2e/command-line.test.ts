@@ -7,11 +7,11 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { checkout } from '../support/program.js';
 import { parseJson, useStage } from '../support/stage.js';
-import { asOneUser, forEachUser } from '../support/users.js';
+import { asOneUser, forEitherUser } from '../support/users.js';
 
 const verbs = ['exec', 'diff', 'status', 'apply', 'drop', 'doctor', 'completion'];
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useStage(user);
 
   test("a command's own exit code passes through", async () => {

@@ -8,7 +8,7 @@ import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { inKeptJail } from '../support/kept-jail.js';
 import type { Running } from '../support/process.js';
 import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 interface Waiting {
   readonly id: string;
@@ -29,7 +29,7 @@ async function waitingFor(stage: Stage, project: string, word: string, running: 
   return found;
 }
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
   before(() => rmSync(stage.rules));
 

@@ -9,7 +9,7 @@ import { envelopeSchema } from '../../src/proxy/report/envelope-schema.js';
 import { checkout } from '../support/program.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, useWarmStage } from '../support/stage.js';
-import { forEachUser, isRoot } from '../support/users.js';
+import { forEitherUser, isRoot } from '../support/users.js';
 
 const published = readFileSync(join(checkout, 'docs', 'envelope.schema.json'), 'utf8');
 
@@ -39,7 +39,7 @@ describe('the published schema', () => {
   });
 });
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   test('a command, one that timed out, one that was signalled and one that writes what is no text', async () => {

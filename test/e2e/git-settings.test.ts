@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const token = 'ghp_0123456789abcdefghijklmnopqrstuvwxyz';
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const named = useWarmStage(user);
   const secret = useWarmStage(user);
   const repository = 'git init -q .; echo first > file; git add file; git -c commit.gpgsign=false commit -qm first';

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { trashIsEmptied } from '../support/leftovers.js';
 import { snapshot } from '../support/snapshot.js';
 import { type Stage, useWarmStage } from '../support/stage.js';
-import { asOneUser, forEachUser } from '../support/users.js';
+import { asOneUser, forEitherUser } from '../support/users.js';
 
 async function insideFork(stage: Stage, cwd: string, fork: string, script: string): Promise<string> {
   const { code, stdout, stderr } = await stage.ctx(cwd, ['exec', '--fork', fork, '--wait', '--', 'sh', '-c', script]);
@@ -22,7 +22,7 @@ async function refusal(stage: Stage, cwd: string, words: readonly string[], code
 
 const pathsOf = (value: unknown) => (value as { path: string }[]).map(({ path }) => path);
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   test('rollback undoes the last command, then the one before it, until nothing is left to undo', async () => {

@@ -7,7 +7,7 @@ import type { Body } from '../../src/audit/format.js';
 import type { Finished, StartOptions } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
-import { asOneUser, forEachUser } from '../support/users.js';
+import { asOneUser, forEitherUser } from '../support/users.js';
 
 interface Output {
   readonly permissionDecision?: string;
@@ -51,7 +51,7 @@ function denials(stage: Stage): readonly Body[] {
   return recordsOf(stage.store).filter(({ type }) => type === 'hook');
 }
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   test('each kind of tool is granted, denied or rewritten', async () => {

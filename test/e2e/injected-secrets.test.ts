@@ -8,12 +8,12 @@ import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, useStage } from '../support/stage.js';
 import { askToken, useTokenServer } from '../support/token-server.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const token = 'tok-5f0e7c1d9b';
 const skip = withoutOpenssl();
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useStage(user);
   const api = useTokenServer(stage);
 

@@ -9,7 +9,7 @@ import { ProcessTransport, type Told, told } from '../support/mcp-client.js';
 import { ownSeconds, processesCalled, type Running, until } from '../support/process.js';
 import type { Stage } from '../support/stage.js';
 import { parseJson, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 interface Served {
   readonly client: Client;
@@ -50,7 +50,7 @@ async function waitingApproval(stage: Stage, project: string): Promise<string> {
   return id;
 }
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   test('it tells what its tools are, and which of them only look', () =>

@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { ctxAsking } from '../support/resolver.js';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 /** Plain HTTP by absolute form, as curl would do it: nothing but node is needed. */
 const fetchThroughProxy = (url: string) => `
@@ -27,7 +27,7 @@ function questionOf(message: Buffer): string {
   return labels.join('.');
 }
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
   let server: Server;
   let url = '';

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { agentWith, exec, ok, withoutViews } from '../support/agents.js';
 import { recordsOf } from '../support/record.js';
 import { type Stage, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 /** `NAME: exit code` a call, then what it said. */
 async function calls(stage: Stage, cwd: string, agent: string, ...scripts: readonly string[]): Promise<string[]> {
@@ -20,7 +20,7 @@ const allTools = ['fs.read', 'fs.list', 'fs.stat', 'fs.write', 'fs.replace', 'fs
 const tool = (name: string, input?: unknown) =>
   `/ctx/tool/${name}${input === undefined ? '' : ` '${JSON.stringify(input)}'`}`;
 
-forEachUser((user) => {
+forEitherUser((user) => {
   describe('objects that run', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useWarmStage(user);
 

@@ -9,7 +9,7 @@ import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { reasonToSkip } from '../support/fuse-in-jail.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 /** What each is called with; all of these succeed, and as often as they are called. */
 const inputs: Readonly<Record<string, unknown>> = {
@@ -101,7 +101,7 @@ const wanted = [
   ...names.flatMap((name) => [`${name} argument 0`, `${name} stdin 0`]),
 ];
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const skip = reasonToSkip(user);
   describe('tools from any language', skip === undefined ? { concurrency: 1 } : { skip }, () => {
     const stage = useWarmStage(user);

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
-import { asOneUser, forEachUser } from '../support/users.js';
+import { asOneUser, forEitherUser } from '../support/users.js';
 
 async function ok(stage: Stage, cwd: string, words: readonly string[], input?: string): Promise<string> {
   const { code, stdout, stderr } = await stage.ctx(cwd, words, input === undefined ? {} : { input });
@@ -25,7 +25,7 @@ async function exec(stage: Stage, cwd: string, words: readonly string[], script:
   return parseJson(stdout, stderr) as Envelope;
 }
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   test('an agent is made, shown, changed, run and removed', async () => {

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { exec, ok, withoutViews } from '../support/agents.js';
 import { recordsOf } from '../support/record.js';
 import { type Stage, useWarmStage } from '../support/stage.js';
-import { asOneUser, forEachUser } from '../support/users.js';
+import { asOneUser, forEitherUser } from '../support/users.js';
 
 function put(stage: Stage, name: string, text: string): string {
   const path = join(stage.directory, name);
@@ -14,7 +14,7 @@ function put(stage: Stage, name: string, text: string): string {
   return path;
 }
 
-forEachUser((user) => {
+forEitherUser((user) => {
   describe('a tool of the operator', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useWarmStage(user);
 

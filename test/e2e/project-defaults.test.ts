@@ -7,7 +7,7 @@ import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, useWarmStage } from '../support/stage.js';
 import { cannotType, TypedTerminal } from '../support/typed-terminal.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const text = (more = '') => `
 reads = ["../beside"]
@@ -19,7 +19,7 @@ ${more}
 processes = 77
 `;
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
   stage.makeDirectory('beside');
   const project = (file = text()) =>

@@ -10,7 +10,7 @@ import { until } from '../support/process.js';
 import { checkout } from '../support/program.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const isSoak = process.env['CTX_SOAK'] === '1';
 const many = isSoak ? 100 : 8;
@@ -54,7 +54,7 @@ function assertAttributed(stage: Stage, envelopes: readonly Envelope[], ran: 'al
   assert.equal(new Set(envelopes.map(({ record }) => record?.seq)).size, envelopes.length);
 }
 
-forEachUser(
+forEitherUser(
   (user) => {
     const stage = useWarmStage(user);
 

@@ -6,13 +6,13 @@ import { test } from 'node:test';
 import { readForkMeta } from '../../src/vault/store/fork-meta.js';
 import { envelopeOf, inKeptJail, isAlive } from '../support/kept-jail.js';
 import { useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const commands = process.env['CTX_SOAK'] === '1' ? 2_000 : 40;
 /** Merged beyond 16, of the fork and of the trunk each, and the one that was just frozen. */
 const mostLayers = 2 * 17;
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useStage(user);
   const stateOf = (project: string) => {
     const origins = readdirSync(join(stage.store, 'vault')).map((id) => join(stage.store, 'vault', id));

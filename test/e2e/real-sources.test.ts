@@ -6,7 +6,7 @@ import { before, describe, test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { agentWith, executes, ok, withoutViews } from '../support/agents.js';
 import { parseJson, useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 /** They are not dependencies of ours: no other test needs them, and everybody would download them. */
 const skip =
@@ -19,7 +19,7 @@ const packages = [
   '@cyanheads/git-mcp-server@2.15.3',
 ];
 
-forEachUser((user) => {
+forEitherUser((user) => {
   describe('real MCP servers', { skip, concurrency: 1 }, () => {
     const stage = useStage(user);
     let modules = '';

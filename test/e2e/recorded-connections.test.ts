@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Listening, listenRaw } from '../../src/network/proxy-fixture.js';
 import { recordsOf } from '../support/record.js';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
   let silent: Listening;
   before(async () => {

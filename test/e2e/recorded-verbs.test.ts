@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { recordsOf } from '../support/record.js';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser, isRoot } from '../support/users.js';
+import { forEitherUser, isRoot } from '../support/users.js';
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
   const socket = (path: string) => `python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("${path}")'`;
   const recorded = (project: string, type: string) => {

@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import { type Registry, startRegistry } from '../support/registry.js';
 import { ctxResolving } from '../support/resolver.js';
 import { useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const works = (...argv: readonly [string, ...string[]]) =>
   spawnSync(argv[0], argv.slice(1)).status === 0 ? false : `${argv.join(' ')} does not work here`;
@@ -36,7 +36,7 @@ const programs: Readonly<Record<string, { run: string; prints: RegExp; skip: str
   },
 };
 
-forEachUser(
+forEitherUser(
   (user) => {
     const stage = useStage(user);
     let registry: Registry;

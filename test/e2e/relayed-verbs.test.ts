@@ -14,7 +14,7 @@ import { type Finished, type Running, start } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
 import { cannotType, TypedTerminal } from '../support/typed-terminal.js';
-import { forEachUser, isRoot, type TestUser } from '../support/users.js';
+import { forEitherUser, isRoot, type TestUser } from '../support/users.js';
 
 /** A `node` that counts its starts: who calls ctx with it on PATH knows whether Node was started. */
 class CountedNode {
@@ -106,7 +106,7 @@ const left: readonly Case[] = [
   { words: ['approvals', 'list'], env: { XDG_CONFIG_HOME: 'PROJECT/configuration' } },
 ];
 
-forEachUser(suite, { concurrency: 1 }); // all see the approvals of one store
+forEitherUser(suite, { concurrency: 1 }); // all see the approvals of one store
 
 function suite(user: TestUser): void {
   const stage = useStage(user);

@@ -4,7 +4,7 @@ import { chownSync, closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser, isRoot } from '../support/users.js';
+import { forEitherUser, isRoot } from '../support/users.js';
 
 /** As by a program that has not done with it: the process that replaced the file would lose what it writes next. */
 async function whileOpen<T>(file: string, act: () => Promise<T>): Promise<T> {
@@ -18,7 +18,7 @@ async function whileOpen<T>(file: string, act: () => Promise<T>): Promise<T> {
 
 const stepsOf = (value: unknown) => (value as { action: string; path: string }[]).map(({ path }) => path).sort();
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   test('an undo that meets a save takes back all the rest, says what it left, and is over', async () => {

@@ -11,7 +11,7 @@ import { assertNothingLeft } from '../support/leftovers.js';
 import { until } from '../support/process.js';
 import { checkout } from '../support/program.js';
 import { Stage, useStage } from '../support/stage.js';
-import { asOneUser, forEachUser } from '../support/users.js';
+import { asOneUser, forEitherUser } from '../support/users.js';
 
 const guide = readFileSync(join(checkout, 'docs', 'sdk.md'), 'utf8');
 /** Each example, and what the text below it says that it prints. */
@@ -29,7 +29,7 @@ function runs(words: string): boolean {
   });
 }
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useStage(user);
 
   test('the examples of docs/sdk.md print what it says', async (context) => {

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { agentWith, exec, executes, ok, withoutViews } from '../support/agents.js';
 import { recordsOf } from '../support/record.js';
 import { type Stage, useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const shell = (cmd: string) => `/ctx/tool/shell.exec '${JSON.stringify({ cmd }).replaceAll("'", "'\\''")}'`;
 
@@ -23,7 +23,7 @@ async function withTree(stage: Stage, project: string, name: string, ...rules: r
   await ok(stage, project, ['agent', 'set', name, 'mount', 'memory:\t/mem\trw\t-']);
 }
 
-forEachUser((user) => {
+forEitherUser((user) => {
   describe('shell.exec', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useStage(user);
 

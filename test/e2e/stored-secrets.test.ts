@@ -9,11 +9,11 @@ import { recordsOf } from '../support/record.js';
 import { parseJson, useWarmStage } from '../support/stage.js';
 import { askToken, useTokenServer } from '../support/token-server.js';
 import { cannotType, TypedTerminal } from '../support/typed-terminal.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const skip = withoutOpenssl();
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
   const api = useTokenServer(stage);
   const set = (name: string, value: string) => stage.ctx(stage.directory, ['secret', 'set', name], { input: value });

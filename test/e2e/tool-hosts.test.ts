@@ -13,7 +13,7 @@ import type { Finished } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
 import { ctxResolving } from '../support/resolver.js';
 import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
-import { asOneUser, forEachUser } from '../support/users.js';
+import { asOneUser, forEitherUser } from '../support/users.js';
 
 const token = 'tok-5f0e7c1d9b';
 const skip = withoutViews === false ? withoutOpenssl() : withoutViews;
@@ -81,7 +81,7 @@ class Hosts {
   }
 }
 
-forEachUser((user) => {
+forEitherUser((user) => {
   describe('a tool with one host and one secret', { skip, concurrency: 1 }, () => {
     const stage = useWarmStage(user);
     const hosts = new Hosts(stage);

@@ -14,7 +14,7 @@ import { processesCalled, until } from '../support/process.js';
 import { randomFrom, testSeed } from '../support/random.js';
 import { useStage } from '../support/stage.js';
 import { add, serverOf } from '../support/tool-sources.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const deaths = process.env['CTX_SOAK'] === '1' ? 100 : 4;
 const call = `/ctx/tool/mcp.mortal.echo '{"text": "alive"}'`;
@@ -28,7 +28,7 @@ function ownersIn(views: string): readonly number[] {
     .filter((pid) => existsSync(`/proc/${pid}`));
 }
 
-forEachUser((user) => {
+forEitherUser((user) => {
   describe('a source whose', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useStage(user);
     const random = randomFrom(testSeed);

@@ -8,9 +8,9 @@ import { until } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, useWarmStage } from '../support/stage.js';
 import { add, configuration, serverOf } from '../support/tool-sources.js';
-import { asOneUser, forEachUser } from '../support/users.js';
+import { asOneUser, forEitherUser } from '../support/users.js';
 
-forEachUser((user) => {
+forEitherUser((user) => {
   describe('the tools of an MCP server', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useWarmStage(user);
 

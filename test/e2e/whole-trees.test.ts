@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { randomFrom, testSeed } from '../support/random.js';
 import { recordsOf } from '../support/record.js';
 import { type Stage, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const rounds = process.env['CTX_SOAK'] === '1' ? 40 : 3;
 
@@ -33,7 +33,7 @@ function appliedPaths(stage: Stage, project: string): readonly string[] {
 const contents = (stage: Stage, project: string) =>
   stage.shell(project, 'find . | sort; find . -type f | sort | xargs cat | cksum');
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   test('an apply tells of every path, keeps a tree as one, and is undone', async () => {

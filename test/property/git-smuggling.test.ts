@@ -11,7 +11,7 @@ import { test } from 'node:test';
 import { differing } from '../support/fork-and-home.js';
 import { randomFrom, testSeed } from '../support/random.js';
 import { parseJson, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const isLong = process.env['CTX_SOAK'] === '1';
 const rounds = isLong ? 40 : 1;
@@ -129,7 +129,7 @@ const use = [
 const first = `git init -q -b main --template=; git config user.name a; git config user.email a@b; mkdir sub inc hooks; echo f > f
   git add f; git commit -qm first; git clone -q --bare . bare`;
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   for (let round = 0; round < rounds; round += 1) {

@@ -12,14 +12,14 @@ import { fileURLToPath } from 'node:url';
 import { checkout } from '../support/program.js';
 import { hasSoakTime, soakEnvironment, testSeed } from '../support/random.js';
 import { useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const main = fileURLToPath(new URL('shown-and-ran/main.js', import.meta.url));
 const isSoak = process.env['CTX_SOAK'] === '1';
 const rounds = isSoak ? 1_000 : 10;
 const timeoutSeconds = isSoak ? 4 * 3600 : 900;
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useStage(user);
 
   test(`what was shown is what ran, CTX_TEST_SEED=${testSeed}`, async (context) => {

@@ -3,13 +3,18 @@
  * says nothing of the other. A test process that is not root can only be itself.
  */
 import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { basename } from 'node:path';
 import { describe } from 'node:test';
+import { testSeed } from './random.js';
 
 export interface TestUser {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
 }
+
+const hasEachUser = process.env['CTX_SOAK'] === '1' || process.env['CTX_TEST_USERS'] === 'each';
 
 /** In no passwd file and used by nothing else, so that whatever runs as it was started here. */
 const stranger: TestUser = { name: 'an unprivileged user', uid: 64_731, gid: 64_731 };
@@ -60,7 +65,27 @@ export function forEachUser(
   });
 }
 
-/** For what does not depend on who asks, such as help texts. */
+/**
+ * For what verbs decide, say and record: code of ours that is the same whoever asks. Still each suite has one of the users, by the
+ * name of its file and the seed, so that both have about half of them; a long run, and CTX_TEST_USERS=each, has both. What is about
+ * a jail, the owners of files or other users of the machine is `forEachUser`.
+ */
+export function forEitherUser(suite: (user: TestUser) => void, options: SuiteOptions = { concurrency: 4 }): void {
+  if (hasEachUser) {
+    forEachUser(suite, options);
+    return;
+  }
+  const candidates = users().filter((user) => reasonToSkip(user) === undefined);
+  const user = candidates[drawnByFile() % candidates.length] ?? users()[0];
+  if (user !== undefined) describe(`as ${user.name}`, { concurrency: options.concurrency }, () => suite(user));
+}
+
+function drawnByFile(): number {
+  const name = basename(process.argv[1] ?? '');
+  return (createHash('sha256').update(name).digest().readUInt32LE() ^ testSeed) >>> 0;
+}
+
+/** For what does not depend on who asks, such as help texts, and what is called in the test's own process. */
 export function asOneUser(suite: (user: TestUser) => void): void {
   const [user] = users();
   if (user !== undefined) describe('as any user', { concurrency: 4 }, () => suite(user));
