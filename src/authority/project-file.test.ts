@@ -8,8 +8,14 @@ const links: Readonly<Record<string, string>> = {
   '/home/ann/src/shop/docs': '/home/ann/notes',
   '/home/ann/src/shop/all': '/home',
   '/home/ann/src/shop/system': '/proc/1',
+  '/home/ann/src/shop/records': '/home/ann/.local/share/ctxfs/audit',
 };
-const place = { root: '/home/ann/src/shop', home: '/home/ann', leadsTo: (path: string) => links[path] ?? path };
+const place = {
+  root: '/home/ann/src/shop',
+  home: '/home/ann',
+  hidden: ['/home/ann/.local/share/ctxfs'],
+  leadsTo: (path: string) => links[path] ?? path,
+};
 const parsed = (document: unknown) => projectDefaults(document, '.ctx/project.toml', place);
 
 describe("a project's defaults", () => {
@@ -53,6 +59,8 @@ describe("a project's defaults", () => {
       [{ reads: ['all'] }, /reads\[0\]: "all" asks for too much/],
       [{ reads: ['system'] }, /nothing of \/proc/],
       [{ reads: ['/sys/kernel'] }, /nothing of \/proc/],
+      [{ reads: ['records'] }, /ctx keeps its own files there/],
+      [{ reads: ['~/.local/share/ctxfs'] }, /ctx keeps its own files there/],
       [{ reads: 'x' }, /list of strings/],
       [{ reads: [1] }, /reads\[0\]/],
       [{ reads: ['a\nb'] }, /one line/],

@@ -64,6 +64,8 @@ export interface ProjectPlace {
   /** The canonical directory that holds `.ctx/`. */
   readonly root: string;
   readonly home: string;
+  /** Where ctx keeps its own files. */
+  readonly hidden: readonly string[];
   /** Where a path leads, every link followed. A project has links of its own, and they are no narrower than their targets. */
   leadsTo(path: string): string;
 }
@@ -107,7 +109,7 @@ function hostOf(text: string, where: string, fail: Fail): string {
   return text === 'any' ? text : placed(where, fail, () => parseHostPort(withPort(text)));
 }
 
-function readOf(text: string, where: string, { root, home, leadsTo }: ProjectPlace, fail: Fail): ProjectRead {
+function readOf(text: string, where: string, { root, home, hidden, leadsTo }: ProjectPlace, fail: Fail): ProjectRead {
   const from = text === '~' || text.startsWith('~/') ? `${home}${text.slice(1)}` : text;
   const path = posix.resolve(root, from);
   if (!isNormalPath(path)) fail(where, `expected ${normalPathRule}`);
@@ -121,6 +123,9 @@ function readOf(text: string, where: string, { root, home, leadsTo }: ProjectPla
     }
     if (unreadable.some((place) => contains(place, each))) {
       fail(where, `${quoted(text)} asks for too much: expected nothing of ${unreadable.join(', ')}`);
+    }
+    if (hidden.some((place) => contains(place, each))) {
+      fail(where, `${quoted(text)} asks for too much: ctx keeps its own files there, and never shows them`);
     }
   }
   return { path, target };

@@ -4,7 +4,12 @@ import { describe, it } from 'node:test';
 import { projectEntries } from '../base/limits/objects.js';
 import { type ProjectDefaults, projectDefaults, projectSentences } from './project-file.js';
 
-const place = { root: '/home/ann/shop', home: '/home/ann', leadsTo: (path: string) => path };
+const place = {
+  root: '/home/ann/shop',
+  home: '/home/ann',
+  hidden: ['/home/ann/.local/share/ctxfs'],
+  leadsTo: (path: string) => path,
+};
 const parsed = (document: unknown): ProjectDefaults => projectDefaults(document, 'file', place);
 const refuses = (document: unknown) =>
   assert.throws(() => parsed(document), { code: 'EINVAL' }, JSON.stringify(document));

@@ -2,7 +2,7 @@
 
 import { contains } from '../../authority/absolute-path.js';
 import type { ProjectDefaults, ProjectRead, ProjectSecret } from '../../authority/project-file.js';
-import { canonicalAncestor } from '../../base/canonical-path.js';
+import { canonicalAncestor, canonicalPath } from '../../base/canonical-path.js';
 import { variable } from './asked-secret.js';
 import { type ProjectState, projectAt, projectFileName } from './project-trust.js';
 import type { SecretHost } from './secret-values.js';
@@ -35,10 +35,12 @@ function missingIn(host: SecretHost, { template }: ProjectSecret): string | unde
  */
 function confirmedReads(reads: readonly ProjectRead[], origin: string, warnings: string[]): readonly string[] {
   return reads.flatMap(({ path, target }) => {
-    if (canonicalAncestor(path) === target) return contains(origin, path) ? target : path;
-    warnings.push(
-      `skipped reading ${path} for ${projectFileName}: it led to ${target} when it was confirmed; ctx trust shows it and asks`,
-    );
+    const changed = canonicalAncestor(path) !== target;
+    if (!changed && canonicalPath(target) !== undefined) return contains(origin, path) ? target : path;
+    const why = changed
+      ? `it led to ${target} when it was confirmed; ctx trust shows it and asks`
+      : 'there is no such path';
+    warnings.push(`skipped reading ${path} for ${projectFileName}: ${why}`);
     return [];
   });
 }

@@ -130,7 +130,8 @@ export class Trust {
         remedy: 'docs/project.md says what it may hold',
       });
     }
-    const place = { root: origin, home: this.#host.home, leadsTo: canonicalAncestor };
+    const { home, hidden } = this.#host;
+    const place = { root: origin, home, hidden, leadsTo: canonicalAncestor };
     const defaults = projectDefaults(await parsedToml(found.text), projectFileName, place);
     await assertGrantable(this.#host, origin, defaults);
     return { found, defaults };
