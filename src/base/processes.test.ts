@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { carryTerminal, openTerminalChannel, openTyped } from './carried-terminal.js';
@@ -54,6 +55,23 @@ describe('a process', () => {
       [startOf(gone), ownerOf(gone), isStopped(gone), memoryOf(gone), wordsOf(gone), environmentOf(gone)],
       [undefined, undefined, false, 0, [], {}],
     );
+  });
+
+  it('that has ended counts as gone, though no one has taken its status yet', async () => {
+    const parent = spawn('/bin/sh', ['-c', ': & echo $!; exec sleep 600'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    try {
+      const [said] = (await once(parent.stdout, 'data')) as [Buffer];
+      const pid = Number(String(said));
+      const isZombie = () => readFileSync(`/proc/${pid}/stat`, 'latin1').includes(') Z ');
+      while (!isZombie()) await new Promise((resolve) => setTimeout(resolve, 1));
+      assert.deepEqual(
+        [startOf(pid), isStopped(pid), memoryOf(pid), wordsOf(pid), environmentOf(pid)],
+        [undefined, false, 0, [], {}],
+      );
+    } finally {
+      parent.kill('SIGKILL');
+      await once(parent, 'close');
+    }
   });
 
   it('has as its family all that it and its children started, each once', () => {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { readProcessTable } from './process-table.js';
 import { hear, type ProgramStream, Starter } from './starter.js';
 
 const library = fileURLToPath(new URL('../../../native/start.node', import.meta.url));
@@ -125,7 +126,7 @@ os.execv(sys.argv[1], sys.argv[1:])`;
     assert.equal(readdirSync('/proc/self/fd').length, before);
   });
 
-  test('that cannot be started is the error it would be elsewhere, and leaves nothing open', () => {
+  test('that cannot be started is the error it would be elsewhere, and leaves nothing open, nor a process', () => {
     const before = readdirSync('/proc/self/fd').length;
     const start = (program: string, ...streams: readonly ProgramStream[]) =>
       starter.start(program, words('x'), standard(streams));
@@ -135,5 +136,7 @@ os.execv(sys.argv[1], sys.argv[1:])`;
     assert.throws(() => starter.start('/bin/true', words('true'), ['nothing', 'heard']), { code: 'EINVAL' });
     assert.throws(() => starter.start('/bin/true', Buffer.from('cut'), standard([])), { code: 'EINVAL' });
     assert.equal(readdirSync('/proc/self/fd').length, before);
+    const left = [...readProcessTable()].filter(([, { parent }]) => parent === process.pid);
+    assert.deepEqual(left, [], 'each that was begun has been waited for');
   });
 });

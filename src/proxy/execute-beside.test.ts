@@ -4,9 +4,13 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { nativeProgram } from '../base/native-program.js';
 import type { RunningJail } from '../jail/launch.js';
+import { extendTrunk } from '../vault/forks/trunk.js';
+import { makeLayer } from '../vault/store/layer-pool.js';
 import { vaultId, vaultPaths } from '../vault/store/layout.js';
 import { readVaultMeta } from '../vault/store/vault-meta.js';
+import { type Change, Tree } from '../vault/tree/tree.js';
 import { execute } from './execute.js';
 import { testHost } from './host-fixture.js';
 import type { Envelope } from './report/envelope.js';
@@ -111,6 +115,29 @@ describe('git in a fork', () => {
     utimesSync(join(filtered, 'a'), 5, 5);
     const seen = await run(filtered, 'ls written 2>/dev/null; true');
     assert.deepEqual([seen.stdout?.text, seen.pending, changesOf(seen)], ['', 0, []]);
+  });
+
+  it('has the index as it is where another fork has taken over edits while it was refreshed', async () => {
+    const cwd = repository();
+    const id = vaultId(cwd);
+    const paths = vaultPaths(host.store.directory, id);
+    const trunk = () => readVaultMeta(paths.meta)?.trunk;
+    let taken: readonly string[] | undefined;
+    class BusyTree extends Tree {
+      /** What the refresh wrote is looked at, right before it would become a part of the trunk. */
+      override async diff(options: Parameters<Tree['diff']>[0]): Promise<Change[]> {
+        const vault = readVaultMeta(paths.meta);
+        if (taken === undefined && vault !== undefined) {
+          const access = { id, paths, tree: host.tree, store: host.store, owner: { uid: 0, gid: 0, shift: 0 } };
+          taken = extendTrunk(access, vault, [makeLayer(paths, { trunk: true })], new Map()).trunk;
+        }
+        return super.diff(options);
+      }
+    }
+    const busy = new BusyTree({ program: nativeProgram('tree'), lockLibrary: host.lockLibrary });
+    await execute({ ...host, tree: busy }, sh(cwd, 'true'), onFork);
+    assert.equal(taken?.length, 2);
+    assert.deepEqual(trunk(), taken);
   });
 });
 

@@ -7,6 +7,8 @@ import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { request } from '../../src/jail/frame.js';
+import { planBytes } from '../../src/jail/plan-bytes.js';
 import { AskedJail } from '../support/asked-jail.js';
 import { bareJail, type PlanOptions } from '../support/bare-jail.js';
 
@@ -46,6 +48,36 @@ for what, *rest in steps:
 while os.waitpid(job, os.WNOHANG)[0] == 0: look(0.02)
 look(0)
 print(json.dumps({'shown': shown.decode(), 'restored': termios.tcgetattr(slave) == before, 'canonical': typed, 'person': str(os.fstat(slave).st_dev)}))`;
+
+/** A call that carries its terminal: it types a line when \`told\` is shown, and prints what the jail said to it. */
+const carrier = `
+import array, fcntl, json, os, pty, select, socket, sys
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+master, slave, carried = (fcntl.fcntl(each, fcntl.F_DUPFD, 20) for each in (*pty.openpty(), theirs.fileno()))
+if os.fork() == 0:
+    for place, end in ((0, slave), (1, slave), (2, slave), (8, carried)): os.dup2(end, place)
+    os.closerange(9, 64)
+    os.execv(sys.argv[1], sys.argv[1:])
+for each in (3, 4, 5, carried): os.close(each)
+theirs.close()
+said, shown, watched = [], b'', [ours]
+while ours in watched:
+    for each in select.select(watched, [], [])[0]:
+        if each is ours:
+            packet, more, *_ = ours.recvmsg(8, 64)
+            if packet[:1] in (b'', b'E'): watched.remove(ours)
+            if not packet: continue
+            said.append(packet[:1].decode())
+            if said[-1] == 'T': watched.append(array.array('i', more[0][2])[0])
+            if said[-1] != 'U': ours.send(packet[:1])
+        else:
+            try: some = os.read(each, 4096)
+            except OSError: some = b''
+            if not some: watched.remove(each)
+            if b'told' not in shown and b'told' in shown + some: os.write(each, b'line\\r')
+            shown += some
+print(json.dumps(said))
+os.wait()`;
 
 interface Seen {
   readonly shown: string;
@@ -162,5 +194,24 @@ echo of $(python3 -c 'import os; print(os.fstat(0).st_dev)'); echo ready; read l
     assert.match(asked.said.join('\n'), /^0 failed \d+ command 2 \/nothing\/here$/);
     const { restored, shown } = JSON.parse(readFileSync(said, 'utf8')) as Seen;
     assert.deepEqual([restored, shown], [true, '']);
+  });
+
+  it('keeps the one that a call carries where a command beside it cannot be started', async () => {
+    const said = join(jail.base, 'said');
+    const streams = [openSync('/dev/null', 'r'), openSync(said, 'w'), openSync('/dev/null', 'w')] as const;
+    const script = 'trap "echo told" USR1; echo ready; until read line; do :; done; exit 5';
+    const wrapper = ['/usr/bin/python3', '-c', carrier];
+    const asked = new AskedJail(jail, jail.plan(['sh', '-c', script], options), { mode: 'beside', wrapper, streams });
+    await asked.reported(/^0 started$/);
+    asked.ask(1, request.command, planBytes(jail.keptPlans(['/nothing/here'], options).command));
+    await asked.reported(/^1 failed /);
+    // Answered when the one that failed has been waited for.
+    const usr1 = Buffer.alloc(4);
+    usr1.writeUInt32LE(constants.signals.SIGUSR1);
+    asked.ask(0, request.signal, usr1);
+    await asked.reported(/^0 exited 1280 /);
+    await asked.end();
+    for (const each of streams) closeSync(each);
+    assert.deepEqual(JSON.parse(readFileSync(said, 'utf8')), ['T', 'U', 'E']);
   });
 });
