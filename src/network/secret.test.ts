@@ -115,6 +115,27 @@ describe('a secret', () => {
     assert.throws(() => echo(letters.slice(4, 12)), guessing);
   });
 
+  it('counts a part wherever it is in a stream, also where that ends with it', () => {
+    const letters = 'abcdefghijklmnopqrstuvwxyz';
+    for (const [before, behind] of [
+      ['', ''],
+      ['', '.'],
+      ['.', ''],
+      ['.', '.'],
+    ] as const)
+      for (const size of [1, 5, 100]) {
+        const held = hostSecrets([{ host: 'api.example', header: 'X-Key', value: letters }]).get('api.example');
+        const echo = (part: string) => {
+          const redactor = held?.redactor();
+          const text = `${before}${part}${behind}`;
+          for (let at = 0; at < text.length; at += size) redactor?.push(Buffer.from(text.slice(at, at + size)));
+          redactor?.finish();
+        };
+        for (let at = 0; at < 4; at++) echo(letters.slice(at, at + 8));
+        assert.throws(() => echo(letters.slice(4, 12)), { code: 'EACCES' }, `<${before}|${behind}> by ${size}`);
+      }
+  });
+
   it('is shown by nothing', async () => {
     const secrets = hostSecrets([{ host: 'API.example', header: 'Authorization', value }]);
     const held = secrets.get('api.example');

@@ -34,8 +34,12 @@ describe('what is changed in a tree', () => {
     const log = new ChangeLog(100);
     log.added('d/a');
     log.modified('d/b');
+    // Beside it, by names that begin alike.
+    for (const path of ['d.x', 'd2', 'd2/a', 'c/d/a']) log.modified(path);
     log.moved('d', 'e', { replaces: false, isDirectory: true });
-    assert.deepEqual(lines(log.all()), ['deleted d', 'added e', 'added e/a', 'modified e/b']);
+    const beside = ['modified d.x', 'modified d2', 'modified d2/a'];
+    const moved = ['deleted d', ...beside, 'added e', 'added e/a', 'modified e/b'];
+    assert.deepEqual(lines(log.all()), ['modified c/d/a', ...moved]);
   });
 
   it('is counted beyond the most that is listed', () => {

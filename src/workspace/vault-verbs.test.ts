@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { Host } from '../proxy/host.js';
 import { createFork } from '../vault/forks/forks.js';
 import { lookAt } from '../vault/forks/vault-fixture.js';
 import { makeLayer } from '../vault/store/layer-pool.js';
 import { vaultId } from '../vault/store/layout.js';
-import { readVaultMeta } from '../vault/store/vault-meta.js';
+import { readVaultMeta, writeVaultMeta } from '../vault/store/vault-meta.js';
 import { closeFork, openFork } from '../vault/vault.js';
 import { createVault, renameVault } from './create-vault.js';
 import { changedLimits, confirmRoots, limitsOfVault, limitVault } from './vault-limit-verbs.js';
@@ -69,6 +70,26 @@ describe('a vault', () => {
     await assert.rejects(createVault(host(), at('other'), { name: 'api' }), { code: 'EEXIST' });
     assert.equal((await createVault(host(), at('other'), { name: 'web' })).outcome, 'named');
     assert.deepEqual([meta('other')?.name, meta('project')?.name], ['web', 'api']);
+  });
+
+  it('is refused where another process has made something else of it meanwhile, which stays as it is', async () => {
+    write('project/own', 'mine');
+    await createVault(host(), at('project'));
+    const others = [{ name: 'theirs' }, { limits: { maxFiles: 900 } }];
+    for (const theirs of others) {
+      const before = meta() ?? assert.fail();
+      const changed = { ...before, ...theirs };
+      // What begins is recorded when the vault was looked at, and not locked yet.
+      const append = ({ status }: { status?: string }) => {
+        if (status === 'begin') writeVaultMeta(vaultFile('project'), changed);
+      };
+      const asked = { name: 'ours', limits: { maxFiles: 901 } };
+      const late = host({ recorder: { append } as unknown as Host['recorder'] });
+      writeVaultMeta(vaultFile('project'), { ...before, limits: asked.limits });
+      await assert.rejects(createVault(late, at('project'), asked), { code: 'EEXIST' });
+      assert.deepEqual(meta(), changed);
+      writeVaultMeta(vaultFile('project'), before);
+    }
   });
 
   it('is of a whole workspace that is a directory, by a name that no number is', async () => {

@@ -24,7 +24,7 @@ export interface EnteringPaths {
   readonly paths: RootPaths;
 }
 
-interface Entered {
+export interface Entered {
   readonly root: string;
   /** Files that entered, and that the fork shows as the trunk does. */
   readonly files: readonly FileTime[];
@@ -43,7 +43,7 @@ interface Shift {
 const pathsOf = (files: readonly FileTime[]) => files.map(({ path }) => path);
 
 /** Pure but for the rules of git in the directory. */
-function shiftsOf({ root, files, written, end }: Entered): readonly Shift[] {
+export function shiftsOf({ root, files, written, end }: Entered): readonly Shift[] {
   const isProduct = productsIn(root);
   const changed = written.filter(({ state, modified, before }) => state !== 'same' || modified !== before);
   const last = changed.reduce((latest, { modified }) => (modified > latest ? modified : latest), end);

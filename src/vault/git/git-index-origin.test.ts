@@ -83,3 +83,38 @@ test('an index that is walked beside the person’s comes home as one whose entr
     seeded(300),
   );
 });
+
+test('an index with an entry that git itself would not write stays in its fork, whatever the person’s has', () => {
+  const entry = (name: string, more: Partial<IndexEntry> = {}): IndexEntry => ({
+    ...{ name, mode: 0o100644, id: 'a'.repeat(40), stage: 0, stat: unknown },
+    ...{ assumeUnchanged: false, skipWorktree: false, intentToAdd: false, ...more },
+  });
+  const home = (entries: readonly IndexEntry[], own: readonly IndexEntry[]) =>
+    originIndex({
+      fork: writeIndex(entries, 'sha1'),
+      person: writeIndex(own, 'sha1'),
+      ...{ personTime, format: 'sha1', changed: new Set<string>() },
+    });
+  const comes = (...entries: readonly IndexEntry[]) =>
+    [[], [entry('m')]].map((own) => typeof home(entries, own) !== 'string');
+  const parts = ['.git', '.GIT', '.Git', '.gIt', '.', '..', ''];
+  for (const part of parts)
+    for (const name of [part, `${part}/x`, `d/${part}`, `d/${part}/x`])
+      if (name !== '') assert.deepEqual(comes(entry(name)), [false, false], name);
+  for (const part of ['.gitignore', '.git.', 'git', '...', '.g', '..a', 'a..', 'x.git', 'GIT'])
+    for (const name of [part, `${part}/x`, `d/${part}`]) assert.deepEqual(comes(entry(name)), [true, true], name);
+  for (const mode of [0o100644, 0o100755, 0o120000, 0o160000])
+    assert.deepEqual(comes(entry('a', { mode })), [true, true], `${mode}`);
+  for (const mode of [0, 0o100600, 0o100666, 0o104755, 0o040000, 0o020644])
+    assert.deepEqual(comes(entry('a', { mode })), [false, false], `${mode}`);
+  const pairs: readonly (readonly [IndexEntry, IndexEntry, boolean])[] = [
+    [entry('a'), entry('b'), true],
+    [entry('b'), entry('a'), false],
+    [entry('a'), entry('a'), false],
+    [entry('a', { stage: 1 }), entry('a', { stage: 2 }), true],
+    [entry('a', { stage: 2 }), entry('a', { stage: 1 }), false],
+    [entry('a', { stage: 2 }), entry('a', { stage: 2 }), false],
+  ];
+  for (const [one, two, isInOrder] of pairs)
+    assert.deepEqual(comes(one, two), [isInOrder, isInOrder], `${one.name} ${one.stage}, ${two.name} ${two.stage}`);
+});
