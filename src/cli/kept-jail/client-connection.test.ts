@@ -236,6 +236,8 @@ describe('a command of a client', () => {
   it('reads nothing and prints no piece of its output where its report is JSON', async () => {
     const { given, end, client, connection } = await started(['exec', '--json', '--', 'cat']);
     assert.deepEqual([given()?.['input'], given()?.['conversation']], ['nothing', undefined]);
+    // Or the client would run it a second time where the process that keeps the jail is killed.
+    assert.deepEqual(client.heard, [{ kind: wireKind.output, payload: Buffer.alloc(0) }], 'it hears that it runs');
     end();
     await connection.answered;
     assert.equal(client.of(wireKind.more).length, 0);

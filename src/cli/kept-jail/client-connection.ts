@@ -292,7 +292,9 @@ export class ClientConnection {
       onStarted: (command) => {
         this.#command = command as RunningCommand;
         if (this.#beforeCommand.signal.aborted) this.#hangUp();
-        if (!json) void this.#beginInput(command as RunningCommand, held);
+        // The client, which reads nothing then, hears that its command runs: where this process is killed it does not run it again.
+        if (json) void this.#send(encodeFrame(wireKind.output));
+        else void this.#beginInput(command as RunningCommand, held);
       },
     });
     this.#command = undefined;
