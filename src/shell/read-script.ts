@@ -15,7 +15,7 @@ import { redirectionClasses } from './host-paths.js';
 import { assignmentReading, hiddenCode } from './read-builtin.js';
 import { allClasses, holding, type Reading, unreadable } from './reading.js';
 import type { Reader, ShellInput, Surroundings } from './surroundings.js';
-import { knownValue, plainWord, textFrom, unknownWord, type Word, wordFrom } from './word.js';
+import { fieldsFrom, knownValue, plainWord, textFrom, unknownWord, type Word, wordFrom } from './word.js';
 
 export interface ScriptVisit {
   readonly reader: Reader;
@@ -163,14 +163,14 @@ export class ScriptReading {
     return [...inner, ...indexed, ...(own === undefined ? [] : [own])];
   }
 
-  #argument(argument: SyntaxWord | Assignment, around: Surroundings): Word {
-    if (argument.type === 'Word') return wordFrom(argument, around.variables);
+  #argument(argument: SyntaxWord | Assignment, around: Surroundings): readonly Word[] {
+    if (argument.type === 'Word') return fieldsFrom(argument, around.variables);
     const start = `${argument.name}=`;
     const value = argument.value.type === 'Word' ? wordFrom(argument.value, around.variables) : undefined;
     const known = knownValue(value);
     if (known !== undefined && argument.index === undefined)
-      return { ...plainWord(start + known), text: argument.text };
-    return { ...unknownWord(argument.text, start + (value?.start ?? '')), splits: false };
+      return [{ ...plainWord(start + known), text: argument.text }];
+    return [{ ...unknownWord(argument.text, start + (value?.start ?? '')), splits: false }];
   }
 
   #command(command: Command, around: Surroundings): Reading {
@@ -185,8 +185,8 @@ export class ScriptReading {
     for (const argument of command.args) parts.push(...this.#inside(argument, around));
     if (command.name === undefined) return holding(text, 'no command of its own', parts);
     const words = [
-      wordFrom(command.name, around.variables),
-      ...command.args.map((word) => this.#argument(word, around)),
+      ...fieldsFrom(command.name, around.variables, true),
+      ...command.args.flatMap((word) => this.#argument(word, around)),
     ];
     const own = this.#reader.command(words, { ...around, input });
     return { ...own, text, parts: [...own.parts, ...parts] };

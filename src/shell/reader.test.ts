@@ -5,6 +5,7 @@ import { shellCommands, shellNesting, shellOpenings, shellTextCharacters } from 
 import { classesOf, classNames, commandClasses, isCommandClass, mostDangerous } from './classes.js';
 import { classification } from './classify.js';
 import { ParserNeeded, ShellReader } from './reader.js';
+import { everyReading } from './reading.js';
 import * as parser from './shell-parser.js';
 import { terminal } from './surroundings.js';
 import { plainWord } from './word.js';
@@ -102,5 +103,50 @@ describe('classes', () => {
   it('have names that are known', () => {
     for (const name of commandClasses) assert.equal(isCommandClass(name), true);
     assert.equal(isCommandClass('readonly'), false);
+  });
+});
+
+/** The commands in it, by their words. */
+function commandsIn(text: string): string {
+  const reading = new ShellReader(parser).text(text, { ...around, depth: 0 });
+  const found = [...everyReading(reading)].filter(({ words, readable }) => words.length > 0 || !readable);
+  return found.map(({ words, readable }) => (readable ? words.join('|') : '?')).join('; ');
+}
+
+describe('a variable that is expanded without quotes', () => {
+  it('becomes the words that the shell makes of it', () => {
+    for (const [text, expected] of [
+      ['X="push origin"; git $X', 'git|push|origin'],
+      ['X="push --force"; timeout 5 git $X', 'timeout|5|git|push|--force; git|push|--force'],
+      ['X=; git $X push', 'git|push'],
+      ['X=" a  b "; git $X', 'git|a|b'],
+      ['X="a b"; Y="c d"; echo $X$Y', 'echo|a|bc|d'],
+      ['X="git push"; $X --force', 'git|push|--force'],
+      ['for C in "git push" "git pull"; do $C; done', 'git|push; git|pull'],
+      ['L="push x"; for C in $L; do git $C; done', '?'],
+      ['L="push"; for C in $L; do git $C; done', 'git|push'],
+      ['IFS=,; X=push,origin; git $X', 'git|push|origin'],
+    ] as const) {
+      assert.equal(commandsIn(text), expected, text);
+    }
+  });
+
+  it('stays one word in quotes', () => {
+    assert.equal(commandsIn('X="push origin"; git "$X" a'), 'git|push origin|a');
+    assert.equal(commandsIn('X=; git "$X" push'), 'git||push');
+  });
+
+  it('is not known where files, or what divides words, decide about it', () => {
+    for (const text of [
+      'X="p*"; git $X',
+      'X="/usr/bin/gi?"; $X push',
+      'X="[p]ush"; git $X',
+      'IFS=$(cat f); X=log; git $X',
+      'X="b c"; git "a "$X',
+      'for X in "push a" "pull b"; do git $X; done',
+      'X=; for Y in $X; do git $Y; done',
+    ]) {
+      assert.match(commandsIn(text), /\?/, text);
+    }
   });
 });

@@ -4,7 +4,7 @@
  */
 import type { forEachChild, SyntaxNode, Word as SyntaxWord } from 'unbash';
 import { shellWordValues } from '../base/limits/decisions.js';
-import { type Variables, wordFrom } from './word.js';
+import { fieldsFrom, type Variables, wordFrom } from './word.js';
 
 export interface Names {
   readonly variables: Variables;
@@ -15,12 +15,25 @@ export interface Names {
 const setsUnseen = new Set(['source', '.', 'eval', 'read', 'mapfile', 'readarray', 'getopts', 'printf']);
 const declares = new Set(['export', 'declare', 'typeset', 'local', 'readonly']);
 
-type Assignments = Map<string, (SyntaxWord | undefined)[]>;
+interface Given {
+  /** Undefined where it is computed. */
+  readonly word: SyntaxWord | undefined;
+  /** In the list of a loop a word may become several: each is a value. */
+  readonly inList: boolean;
+}
 
-function add(assignments: Assignments, name: string, value: SyntaxWord | undefined): void {
+type Assignments = Map<string, Given[]>;
+
+function add(assignments: Assignments, name: string, word: SyntaxWord | undefined, inList = false): void {
   const known = assignments.get(name);
-  if (known === undefined) assignments.set(name, [value]);
-  else known.push(value);
+  if (known === undefined) assignments.set(name, [{ word, inList }]);
+  else known.push({ word, inList });
+}
+
+/** One for each word that it becomes. */
+function valuesOf({ word, inList }: Given, variables: Variables): readonly (readonly string[] | undefined)[] {
+  if (word === undefined) return [undefined];
+  return (inList ? fieldsFrom(word, variables) : [wordFrom(word, variables)]).map(({ values }) => values);
 }
 
 /** A computed word given to a declaration can set any variable. */
@@ -46,7 +59,7 @@ function gather(
       const plain = child.value.type === 'Word' && child.index === undefined && child.append !== true;
       if (!aliases.has(child)) add(assignments, child.name, plain ? (child.value as SyntaxWord) : undefined);
     } else if (child.type === 'For') {
-      for (const word of child.wordlist ?? [undefined]) add(assignments, child.name.value, word);
+      for (const word of child.wordlist ?? [undefined]) add(assignments, child.name.value, word, true);
     } else if (child.type === 'Select') add(assignments, child.name.value, undefined);
     else if (child.type === 'Function') functions.add(child.name.value);
     else if (child.type === 'Command' && hidesAssignment(child)) unseen = true;
@@ -70,8 +83,8 @@ export function namesIn(script: SyntaxNode, visit: typeof forEachChild, given: V
   for (let round = 0; round < rounds; round += 1) {
     const next = new Map<string, readonly string[] | undefined>(given);
     let settled = true;
-    for (const [name, words] of assignments) {
-      const values = words.map((word) => (word === undefined ? undefined : wordFrom(word, variables).values));
+    for (const [name, given] of assignments) {
+      const values = given.flatMap((each) => valuesOf(each, variables));
       const known = values.includes(undefined) ? undefined : [...new Set(values.flatMap((value) => value ?? []))];
       const kept = known !== undefined && known.length <= shellWordValues ? known : undefined;
       if (String(variables.get(name)) !== String(kept)) settled = false;

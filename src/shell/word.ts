@@ -112,6 +112,50 @@ export function wordFrom(word: SyntaxWord, variables: Variables): Word {
   };
 }
 
+const blanks = ' \t\n';
+/** What the shell takes for a pattern of file names in a word without quotes. */
+const patterns = '*?[]';
+
+function cutBefore(text: string, characters: string): string {
+  const at = [...text].findIndex((character) => characters.includes(character));
+  return at === -1 ? text : [...text].slice(0, at).join('');
+}
+
+/**
+ * The words that it becomes where it is expanded without quotes: none, one or several. Where that depends on something else, as on
+ * which files there are, it is one word of which only the start is known. `asName`: `splitValue` looks at each of its values.
+ */
+export function fieldsFrom(word: SyntaxWord, variables: Variables, asName = false): readonly Word[] {
+  const whole = wordFrom(word, variables);
+  const { values, splits } = whole;
+  if (!splits || values === undefined) return [whole];
+  const set = variables.get('IFS');
+  const separators = variables.has('IFS') ? (set?.length === 1 ? set[0] : undefined) : blanks;
+  const unknown = (characters: string) => [unknownWord(word.text, cutBefore(whole.start, characters))];
+  // Anything may divide it.
+  if (separators === undefined) return unknown(whole.start);
+  const divides = separators + patterns;
+  const holds = (text: string, characters: string) => [...text].some((character) => characters.includes(character));
+  if (values.every((value) => value !== '' && !holds(value, divides))) return [whole];
+  const [only = '', ...others] = values;
+  if (values.some((value) => holds(value, patterns))) return unknown(divides);
+  if (asName && others.length > 0 && separators === blanks) return [whole];
+  // What is quoted beside it is not divided.
+  const isPlain = word.parts?.every(
+    (part) =>
+      part.type === 'SimpleExpansion' ||
+      part.type === 'ParameterExpansion' ||
+      (part.type === 'Literal' && !holds(part.value, divides)),
+  );
+  if (others.length > 0 || isPlain !== true) return unknown(divides);
+  const fields = [''];
+  for (const character of only) {
+    if (separators.includes(character)) fields.push('');
+    else fields.push(`${fields.pop()}${character}`);
+  }
+  return fields.filter((field) => field !== '').map(plainWord);
+}
+
 /** The parts of a here-document without quotes. */
 export function textFrom(parts: readonly WordPart[], text: string, variables: Variables): string | undefined {
   return knownValue(
