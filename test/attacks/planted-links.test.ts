@@ -108,6 +108,11 @@ forEachUser((user) => {
     );
     assert.equal((await stage.json(project, ['drop']))['dropped'], 5);
     assert.deepEqual(snapshot(path), before);
+    // What lies in a closed home has to be moved out of it: the directory is opened, and nothing that a link in it leads to.
+    await stage.inside(project, `ln -s ${path}/inner/file ~/link; mkdir ~/a; chmod 0 ~/a; cd /; chmod 100 ~`);
+    await stage.json(project, ['drop']);
+    assert.deepEqual(snapshot(path), before);
+    assert.equal(await stage.inside(project, 'echo x > ~/made; cat ~/made'), 'x\n');
     await trashIsEmptied(stage.store);
   });
 

@@ -2,15 +2,27 @@
  * The trash of a store: what is thrown away moves here in one rename, and a process in the background frees it
  * (`emptyTrashLater`, native/tree/empty.c): dropping a large tree costs the person nothing.
  */
-import { chmodSync, lstatSync, mkdirSync, readdirSync, renameSync, statfsSync } from 'node:fs';
+import { chmodSync, closeSync, fstatSync, mkdirSync, openSync, readdirSync, renameSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { directoryFlags } from '../../base/directory-identity.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { uniqueName } from '../../base/unique-name.js';
 import type { Tree } from '../tree/tree.js';
 import { storePaths } from './layout.js';
 import { isLocked } from './locks.js';
 import type { Store } from './store.js';
+
+/** Gives the owner of a directory every right to it. A link is not followed: a command may have made it, to a file of the person's. */
+function letOwnerIn(directory: string): void {
+  const descriptor = openSync(directory, directoryFlags);
+  try {
+    const { mode } = fstatSync(descriptor);
+    if ((mode & 0o700) !== 0o700) chmodSync(`/proc/self/fd/${descriptor}`, (mode | 0o700) & 0o7777);
+  } finally {
+    closeSync(descriptor);
+  }
+}
 
 /**
  * Moving a directory writes its `..`: a tree whose top the person may not write is opened first. Root needs no
@@ -21,7 +33,7 @@ export function moveTree(from: string, to: string): void {
     renameSync(from, to);
   } catch (error) {
     if (!hasCode(error, 'EACCES')) throw error;
-    chmodSync(from, lstatSync(from).mode | 0o700);
+    letOwnerIn(from);
     renameSync(from, to);
   }
 }
@@ -53,6 +65,8 @@ export function throwAwayOrLeave(store: Store, layer: string): void {
 /** Moves away what is in the directory, and leaves itself: a kept jail has it mounted, and goes on. A missing one is fine. */
 export function throwAwayContents(store: Store, directory: string): void {
   try {
+    // A command may have taken all rights to its home or `/tmp` away.
+    letOwnerIn(directory);
     const names = readdirSync(directory);
     if (names.length === 0) return;
     const away = join(storePaths(store.directory).trash, uniqueName());
