@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { inKeptJail } from '../support/kept-jail.js';
 import { until } from '../support/process.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const starts = process.env['CTX_SOAK'] === '1' ? 200 : 25;
@@ -20,7 +20,7 @@ function allow(pid: number, soft: number | string): void {
 
 forEachUser(
   (user) => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
 
     test('a program that cannot be executed costs no descriptor', () =>
       inKeptJail(

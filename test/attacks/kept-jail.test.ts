@@ -15,7 +15,7 @@ import { envelopeOf, inKeptJail, isAlive, requestOf, type Started } from '../sup
 import { processesMounting } from '../support/leftovers.js';
 import { until } from '../support/process.js';
 import { randomFrom, testSeed } from '../support/random.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const isSoak = process.env['CTX_SOAK'] === '1';
@@ -30,7 +30,7 @@ function childrenOf(pid: number): number[] {
 
 forEachUser(
   (user) => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
     let hunter = '';
     before(() => {
       if (cannotCompile === undefined) hunter = compileAttackProgram(stage.directory, 'hunt');

@@ -12,7 +12,7 @@ import { keptJailPlace } from '../../src/kept-jail/jail-place.js';
 import { cannotCompile, compileAttackProgram } from '../support/attack-program.js';
 import { envelopeOf, inKeptJail } from '../support/kept-jail.js';
 import { snapshot } from '../support/snapshot.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const skip = cannotCompile ?? false;
@@ -20,7 +20,7 @@ const rounds = process.env['CTX_SOAK'] === '1' ? 100 : 3;
 
 forEachUser(
   (user) => {
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
     let racer = '';
     let hunter = '';
     before(() => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type Stage, useStage } from '../support/stage.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 /** The vault of a store that has only one. */
@@ -25,7 +25,7 @@ function place(stage: Stage, name: string) {
 }
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('commands after a synced checkpoint that a cut has emptied cost themselves, not the fork', async () => {
     const { data, ctx } = place(stage, 'cut-states');
