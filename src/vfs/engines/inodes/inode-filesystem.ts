@@ -80,7 +80,8 @@ export class InodeFileSystem implements FileSystem {
     this.#records.directory(directory, 'lookup');
     if (name.length > nameBytes) checkName('lookup', name);
     const found = this.#store.child(directory, name);
-    return found === undefined ? undefined : this.getattr(found);
+    const record = found === undefined ? undefined : this.#named(found, 'lookup');
+    return record === undefined ? undefined : this.#records.shown(record);
   }
 
   getattr(inode: Inode): Attributes {
@@ -200,11 +201,11 @@ export class InodeFileSystem implements FileSystem {
 
   readdir(directory: Inode): readonly Entry[] {
     this.#records.directory(directory, 'readdir');
-    return Array.from(this.#store.children(directory), ([name, inode]) => ({
-      name,
-      inode,
-      kind: this.#records.record(inode, 'readdir').kind,
-    }));
+    // All names before the first record: with that comes what another process has written since.
+    return [...this.#store.children(directory)].flatMap(([name, inode]): readonly Entry[] => {
+      const record = this.#named(inode, 'readdir');
+      return record === undefined ? [] : [{ name, inode, kind: record.kind }];
+    });
   }
 
   unlink(directory: Inode, name: Name): void {
@@ -255,13 +256,13 @@ export class InodeFileSystem implements FileSystem {
     this.#store.setChild(to, newName, moved.inode);
     if (rule !== 'exchange') this.#store.removeChild(directory, name);
     this.#records.reparent(moved, directory, to);
+    this.#records.touch(from);
+    this.#records.touch(target);
+    // Last: a store that writes what is settled has other records afterwards.
     if (rule !== 'exchange' && replaced !== undefined) {
       if (replaced.kind === 'directory') this.#records.dropDirectory(replaced, target);
       else this.#records.dropLink(replaced);
-    }
-    this.#records.touch(from);
-    this.#records.touch(target);
-    this.#store.settled();
+    } else this.#store.settled();
     this.#changed('rename', directory, name);
     this.#changed('rename', to, newName);
   }
@@ -346,6 +347,13 @@ export class InodeFileSystem implements FileSystem {
     const closed = this.#store.close();
     const { ended = () => undefined } = this.#options;
     return closed instanceof Promise ? closed.finally(ended) : ended();
+  }
+
+  /** Of a tree that another process writes to, undefined where it is gone since its name was read. ESTALE */
+  #named(inode: Inode, operation: string): InodeRecord | undefined {
+    const record = this.#store.get(inode);
+    if (record === undefined && !this.changesOutside) throw failure('ESTALE', operation);
+    return record;
   }
 
   #make(operation: string, directory: Inode, name: Name, ...made: MakeArguments): Attributes {
