@@ -144,6 +144,19 @@ describe('a command of an agent, with its view', { skip: withoutFuse, concurrenc
     assert.deepEqual([viewsLeft(), report.beside], [[], []]);
   });
 
+  it('goes on where the socket of its home cannot be made', async () => {
+    agent('full', ['tool:fs.read execute']);
+    const views: Host['views'] = async (each) => {
+      const view = await agentView(host, each, descendants);
+      // What a full disk does, too: the place is taken, or has no room.
+      mkdirSync(join(view.socketDirectory, 'agent.sock'));
+      return view;
+    };
+    const asking = request(project({ file: 'one\n' }), call('fs.read', { path: 'file' }), { agent: 'full' });
+    const { stdout } = await execute({ ...host, views }, asking, onFork);
+    assert.equal(stdout?.text, 'one\n= 0\n');
+  });
+
   it('runs a tool of the operator’s apart from it: its program, what its cap says, and nothing else', async () => {
     agent('user', ['tool:look execute', 'tool:reads execute', 'tool:writes execute']);
     const data = project({ secret: 'data' });

