@@ -135,8 +135,8 @@ export const chosenTree2 = [
   },
   {
     file: 'native/tree/place/retired.c',
-    from: '    if (!same) save_beside(&file->place, file->fd);\n',
-    to: '    (void)same;\n',
+    from: '    if (!is_untouched(file)) save_beside(&file->place, file->fd);\n',
+    to: '    (void)is_untouched;\n',
     why: 'a save of a program that was on the way into a file that is replaced would be lost',
     tests: ['tree/tree-person'],
   },

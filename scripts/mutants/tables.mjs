@@ -17,6 +17,7 @@ import { chosenLater } from './chosen-later.mjs';
 import { chosenNinth } from './chosen-ninth.mjs';
 import { chosenProxy } from './chosen-proxy.mjs';
 import { chosenProxy2 } from './chosen-proxy2.mjs';
+import { chosenSeventeenth } from './chosen-seventeenth.mjs';
 import { chosenSeventh } from './chosen-seventh.mjs';
 import { chosenSixth } from './chosen-sixth.mjs';
 import { chosenTenth } from './chosen-tenth.mjs';
@@ -39,6 +40,7 @@ export const tables = [
   ...chosenTenth,
   ...chosenEleventh,
   ...chosenFifteenth,
+  ...chosenSeventeenth,
   ...chosenFaces,
   ...chosenMoreFaces,
   ...chosenDecide,

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   cpSync,
   existsSync,
@@ -246,6 +247,42 @@ describe('a person who is on the way into a file at every step of an apply', () 
         ['old file', 'nothing'],
       ],
     );
+  });
+});
+
+describe('a person who has a file open, and saves into it when its name is gone', () => {
+  /** As many bytes, and the time put back, as programs do that copy with times; closed when the change is no new one any more. */
+  const script = `
+import os, time
+read = os.open('f', os.O_RDONLY)
+os.write(1, b'ready')
+while os.path.exists('f'): os.sched_yield()
+write = os.open('/proc/self/fd/%d' % read, os.O_WRONLY)
+before = os.fstat(write)
+while os.fstat(write).st_ctime_ns == before.st_ctime_ns: os.pwrite(write, b'own', 0)
+os.utime(write, ns=(before.st_atime_ns, before.st_mtime_ns))
+time.sleep(.03)
+`;
+
+  it('finds what they saved, also where neither its length nor its time is another', async () => {
+    const trial = new Trial(['old file', 'nothing'], false);
+    // Held for a moment, in which a busy machine may not let them come.
+    for (let attempt = 1, kept = false; !kept; attempt += 1) {
+      trial.begin();
+      const person = spawn('python3', ['-c', script], {
+        cwd: trial.at('origin'),
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const ended = once(person, 'close');
+      await once(person.stdout, 'data');
+      const { code, told } = await trial.run(trial.action);
+      await ended;
+      const aside = told.filter((_, index) => told[index + 1] === 'aside');
+      assert.deepEqual([code, trial.others()], [0, [...aside].sort()]);
+      const texts = [...aside.map((path) => seen(trial.at('origin', path))), trial.seen('origin')];
+      kept = texts.includes('own');
+      assert.ok(kept || attempt < 20, `${told.join(' ')}: ${texts.join()}`);
+    }
   });
 });
 
