@@ -21,6 +21,8 @@ const secretPairs = new Set(
 )
   .add('session id')
   .add('connection string');
+/** Words that were written as one: `PGPASSWORD`, `authtoken`. */
+const joinedWord = /.(?:password|passwd|passphrase|secret|token)$|^sshpass$/;
 const harmlessPairs = new Set(['max tokens', 'min tokens', 'new tokens', 'used tokens', 'no auth']);
 
 /** `GITHUB_TOKEN`, `clientSecret`, `api-key-2`: by whole words, of which the last say what it is. */
@@ -34,7 +36,7 @@ function isSecretName(name: string): boolean {
   while (words.length > 1 && /^(?:\d+|value|base64|)$/.test(words.at(-1) ?? '')) words.pop();
   const [before = '', last = ''] = words.slice(-2).length === 1 ? ['', words[0]] : words.slice(-2);
   const pair = `${before} ${last}`;
-  return secretPairs.has(pair) || (secretWords.has(last) && !harmlessPairs.has(pair));
+  return secretPairs.has(pair) || ((secretWords.has(last) || joinedWord.test(last)) && !harmlessPairs.has(pair));
 }
 
 /** Each with texts of which one is in everything that it takes. */
@@ -68,8 +70,14 @@ const formHint = new RegExp(
 /** In every text that is changed here. */
 const anyHint = new RegExp(`${secretHint.source}|${formHint.source}|://`, 'i');
 
-const userInfo = /\b([a-z][a-z0-9+.-]*:\/\/)([^\s/?#@"']+)@/gi;
-const namedValue = /(["']?)([A-Za-z_][A-Za-z0-9_.-]*)\1(\s*=\s*|\s*:\s+|:(?=["']))("[^"]*"|'[^']*'|[^\s&;,"']+)/g;
+/** Up to the last `@` before the path: a password may hold one. */
+const userInfo = /\b([a-z][a-z0-9+.-]*:\/\/)([^\s/?#"']+)@/gi;
+/** Within quotes that are escaped themselves; quoted and plain parts in a row, as a shell joins them; or to the end, behind a quote without another. */
+const value = String.raw`\\"(?:[^"\\]|\\[^"])*\\"|(?:"(?:[^"\\]|\\[\s\S])*"|'[^']*'|[^\s&;,"'\\]+|\\[^"])+|["'][\s\S]*`;
+const namedValue = new RegExp(
+  String.raw`((?:\\?["'])?)([A-Za-z_][A-Za-z0-9_.-]*)\1(\s*=\s*|\s*:\s+|:(?=\\?["']))(?:${value})`,
+  'g',
+);
 const scheme = /\b(bearer|basic|digest|token)\s+[A-Za-z0-9+/_.~=-]{8,}/gi;
 const header = /\b((?:proxy-)?authorization|x-[a-z-]*(?:key|token|secret)|(?:set-)?cookie)(\s*:\s*)([^\r\n"']+)/gi;
 
@@ -97,6 +105,8 @@ export function redactText(text: string): string {
 
 /** Options whose next argument is `user:password`. */
 const userOption = /^(?:-u|--user|--proxy-user|-U)$/;
+/** The same in one word; `-u1000:1000` are ids. */
+const userAttached = /^(-u|--user=|--proxy-user=|-U)(?!\d+:\d+$)([^:=]+):./;
 
 /** Of a list of a hundred thousand paths most have nothing to hide: so many are looked at with one look. */
 const lookedAtOnce = 200;
@@ -121,6 +131,8 @@ function redactEach(argv: readonly string[], first: string): readonly string[] {
   return argv.map((word, index) => {
     const before = argv[index - 1] ?? first;
     if (userOption.test(before) && /^[^:]+:./.test(word)) return `${word.slice(0, word.indexOf(':'))}:${hidden}`;
+    const [, asks, user] = userAttached.exec(word) ?? [];
+    if (asks !== undefined) return `${asks}${user}:${hidden}`;
     const option = /^--?([A-Za-z][\w-]*)$/.exec(before)?.[1];
     const isValue = option !== undefined && isSecretName(option) && !word.startsWith('-');
     return isValue ? hidden : redactText(word);
