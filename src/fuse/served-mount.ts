@@ -61,8 +61,11 @@ export async function serveAt(options: ServedAt): Promise<void> {
       options.mounted(directory);
       await serve({ descriptor, library, dispatch, filesystem, signal, idleMilliseconds });
     } finally {
-      await filesystem.sync();
-      await end();
+      try {
+        await filesystem.sync();
+      } finally {
+        await end();
+      }
     }
   } finally {
     await filesystem.close();

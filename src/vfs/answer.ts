@@ -18,6 +18,19 @@ export function settle<T>(steps: Steps<T>): Answer<T> {
   return first.done === true ? first.value : later(steps, first.value);
 }
 
+/** Each is asked whatever became of those before it. Throws what failed first. */
+export function* askEach<T>(all: Iterable<T>, act: (each: T) => Answer<unknown>): Steps<void> {
+  const failed: unknown[] = [];
+  for (const each of all) {
+    try {
+      yield* ask(act(each));
+    } catch (error) {
+      failed.push(error);
+    }
+  }
+  if (failed.length > 0) throw failed[0];
+}
+
 async function later<T>(steps: Steps<T>, asked: unknown): Promise<T> {
   let waited = asked;
   for (;;) {

@@ -1,6 +1,10 @@
 /** Names, and which tree has a path. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { settle } from './answer.js';
+import { joined } from './engines/joined/joined.js';
+import { memoryFileSystem } from './engines/memory/memory.js';
+import { overlayFileSystem } from './engines/overlay/overlay.js';
 import type { FileSystem } from './filesystem.js';
 import { componentsOf, isBelow, MountTable, pathOf, type TableMount } from './mount-table.js';
 import { bytesFromName, checkName, nameBytes, nameFromBytes, nameFromText, textFromName } from './names.js';
@@ -90,4 +94,40 @@ test('trees are closed from the last to the first', () => {
   const steps = new MountTable(mounts(['/', closing('root')], ['/x', closing('x')], ['/y', closing('y')])).close();
   while (steps.next().done !== true);
   assert.deepEqual(closed, ['y', 'x', 'root']);
+});
+
+test('each of several trees is written and closed, also where one before it fails', async () => {
+  const root = { mode: 0o755, uid: 0, gid: 0 };
+  const full = () => Object.assign(new Error('no space'), { code: 'ENOSPC' });
+  const made = () => {
+    const done: string[] = [];
+    const failing = (label: string) => {
+      const inner = memoryFileSystem({ writable: true, root });
+      inner.mkdir(1, 'x', root);
+      const act = (what: string) => () => {
+        done.push(`${what} ${label}`);
+        throw full();
+      };
+      return new Proxy(inner, {
+        get: (target, member) => {
+          if (member === 'sync' || member === 'close') return act(member);
+          const value: unknown = Reflect.get(target, member, target);
+          return typeof value === 'function' ? value.bind(target) : value;
+        },
+      });
+    };
+    return { done, table: new MountTable(mounts(['/', failing('root')], ['/x', failing('x')])), failing };
+  };
+  const rejected = (act: () => unknown) => assert.rejects(async () => act(), { code: 'ENOSPC' });
+  const alone = made();
+  await rejected(() => settle(alone.table.close()));
+  assert.deepEqual(alone.done, ['close x', 'close root']);
+  const one = made();
+  const tree = await joined(one.table);
+  await rejected(() => tree.sync());
+  await rejected(() => tree.close());
+  assert.deepEqual(one.done, ['sync root', 'sync x', 'close x', 'close root']);
+  const { done, failing } = made();
+  await rejected(() => overlayFileSystem({ upper: failing('upper'), lower: failing('lower') }).close());
+  assert.deepEqual(done, ['close upper', 'close lower']);
 });

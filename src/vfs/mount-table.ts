@@ -1,6 +1,6 @@
 /** Which engine has a path: the longest prefix. A table is made once; mounts may be nested, and a deeper one hides what is below it. */
 import { ErrnoError } from '../base/errno.js';
-import { ask, type Steps } from './answer.js';
+import { askEach, type Steps } from './answer.js';
 import type { FileSystem } from './filesystem.js';
 import { type Name, textFromName } from './names.js';
 
@@ -52,8 +52,9 @@ export class MountTable {
     return this.#byPath.size === 1 && path.length > 0 ? undefined : this.#byPath.get(pathOf(path));
   }
 
-  *close(): Steps<void> {
-    for (const { filesystem } of [...this.mounts].reverse()) yield* ask(filesystem.close());
+  /** All of them, also where one says that it could not write everything. */
+  close(): Steps<void> {
+    return askEach([...this.mounts].reverse(), ({ filesystem }) => filesystem.close());
   }
 }
 

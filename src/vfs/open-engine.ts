@@ -1,5 +1,5 @@
 /** Opens what a plan says. Each engine is loaded when it is asked for; where one cannot be opened, none stays open. */
-import { settle } from './answer.js';
+import { askEach, settle } from './answer.js';
 import type { FileSystem } from './filesystem.js';
 import { makeMountPoints } from './mount-points.js';
 import { MountTable, type TableMount } from './mount-table.js';
@@ -33,7 +33,7 @@ export async function openMounts(
     }
     return opened;
   } catch (error) {
-    for (const { filesystem } of opened) await filesystem.close();
+    await closed(opened.map(({ filesystem }) => filesystem));
     throw error;
   }
 }
@@ -61,7 +61,7 @@ export async function openTable(plan: TreePlan, options: EngineOptions): Promise
       }),
     );
   } catch (error) {
-    for (const { filesystem } of opened) await filesystem.close();
+    await closed(opened.map(({ filesystem }) => filesystem));
     throw error;
   }
 }
@@ -84,10 +84,15 @@ async function openSource(source: Source, options: Opening): Promise<FileSystem>
     for (const each of source.lower) layers.push(await openSource(each, { ...options, writable: false }));
     layers.unshift(await openSource(source.upper, options));
   } catch (error) {
-    for (const layer of layers) await layer.close();
+    await closed(layers);
     throw error;
   }
   return layers.reduceRight((lower, upper) => overlayFileSystem({ upper, lower }));
+}
+
+/** Each, whatever becomes of those before it. */
+export async function closed(filesystems: readonly FileSystem[]): Promise<void> {
+  await settle(askEach(filesystems, (each) => each.close()));
 }
 
 export async function openEngine(

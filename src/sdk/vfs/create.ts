@@ -7,7 +7,7 @@ import type { FileSystem } from '../../vfs/filesystem.js';
 import { makeMountPoints } from '../../vfs/mount-points.js';
 import { componentsOf, MountTable, type TableMount } from '../../vfs/mount-table.js';
 import { nameFromText } from '../../vfs/names.js';
-import { openMounts } from '../../vfs/open-engine.js';
+import { closed, openMounts } from '../../vfs/open-engine.js';
 import { planOf } from '../../vfs/read-plan.js';
 
 import { Vfs } from './vfs.js';
@@ -45,7 +45,7 @@ export async function makeVfs(options: VfsOptions, lockLibrary: string): Promise
     return new Vfs(table);
   } catch (error) {
     // Nothing stays half mounted.
-    for (const { filesystem } of opened) await filesystem.close();
+    await closed(opened.map(({ filesystem }) => filesystem));
     throw error;
   }
 }

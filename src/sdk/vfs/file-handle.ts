@@ -33,6 +33,7 @@ export class VfsFileHandle {
   readonly #closed: () => void;
   #position = 0;
   #isOpen = true;
+  #closing: Promise<void> | undefined;
 
   constructor(file: OpenedFile, flags: OpenFlags, closed: () => void) {
     this.#file = file;
@@ -134,11 +135,19 @@ export class VfsFileHandle {
     await this.#ask('lock', () => this.#file.filesystem.lock(this.#file.handle, request));
   }
 
-  async close(): Promise<void> {
-    if (!this.#isOpen) return;
-    await this.#ask('close', () => this.#file.filesystem.release(this.#file.handle));
-    this.#isOpen = false;
-    this.#closed();
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** It is closed also where the engine says that it could not write everything. */
+  async #close(): Promise<void> {
+    try {
+      await this.#ask('close', () => this.#file.filesystem.release(this.#file.handle));
+    } finally {
+      this.#isOpen = false;
+      this.#closed();
+    }
   }
 
   async #ask<T>(operation: string, act: () => T | Promise<T>): Promise<T> {

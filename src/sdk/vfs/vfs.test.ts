@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../../test/property/seeded.js';
+import { ErrnoError } from '../../base/errno.js';
 import { nativeProgram } from '../../base/native-program.js';
+import { memoryFileSystem } from '../../vfs/engines/memory/memory.js';
 import { makeVfs } from './create.js';
 import type { VfsFileHandle } from './file-handle.js';
 
@@ -209,6 +211,30 @@ describe('a tree of several mounts', () => {
       }
     }
     await assert.rejects(makeVfs({ mounts: { store } }, library), { code: 'EINVAL' });
+    await (await makeVfs({ mounts: { '/store': store } }, library)).close();
+  });
+
+  it('is closed with all that is open in it, also where a file cannot be written to its end', async () => {
+    const library = nativeProgram('flock.node');
+    const store = { spec: `chunked:${join(directory, 'full')}`, writable: true };
+    const full = memoryFileSystem({ writable: true, root: { mode: 0o755, uid: 0, gid: 0 } });
+    const release = () => {
+      throw new ErrnoError('ENOSPC', { operation: 'write', reason: 'the disk is full' });
+    };
+    const tree = new Proxy(full, {
+      get: (target, member) => {
+        if (member === 'release') return release;
+        const value: unknown = Reflect.get(target, member, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const vfs = await makeVfs({ mounts: { '/store': store, '/full': tree } }, library);
+    const file = await vfs.open('/full/file', 'w');
+    await assert.rejects(file.close(), { code: 'ENOSPC' });
+    await assert.rejects(file.write('more'), { code: 'EBADF' }, 'it is closed');
+    await vfs.open('/full/other', 'w');
+    await assert.rejects(vfs.close(), { code: 'ENOSPC' });
+    // Nobody has it locked any more.
     await (await makeVfs({ mounts: { '/store': store } }, library)).close();
   });
 });

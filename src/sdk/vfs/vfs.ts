@@ -4,7 +4,7 @@
  */
 import type { Guard, VfsRefusal } from '../../guard/guard.js';
 import { Guard as GuardGate, type VfsGrants } from '../../guard/guard.js';
-import { type Answer, settle } from '../../vfs/answer.js';
+import { type Answer, askEach, settle } from '../../vfs/answer.js';
 import { failure } from '../../vfs/failure.js';
 import type { Creation, Entry, TreeChange } from '../../vfs/filesystem.js';
 import { type MountTable, pathOf } from '../../vfs/mount-table.js';
@@ -230,8 +230,9 @@ export class Vfs {
 
   /** Everything written is durable where an engine is; open files are closed. A guest's closes its own files alone. */
   async close(): Promise<void> {
-    for (const file of [...this.#open]) await file.close();
-    if (this.#mayClose) await settle(this.#table.close());
+    const files = () => settle(askEach([...this.#open], (file) => file.close()));
+    const table = () => (this.#mayClose ? settle(this.#table.close()) : undefined);
+    await settle(askEach([files, table], (close) => close()));
   }
 
   async #directory(path: VfsPath) {

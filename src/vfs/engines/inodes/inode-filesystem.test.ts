@@ -88,3 +88,16 @@ it('a listing of a tree that another process writes to has what is there, and a 
     if (changesOutside) assert.equal(tree.lookup(1, 'd'), undefined);
   }
 });
+
+it('what cannot be written when it is closed leaves neither its store open nor what it held', () => {
+  const store = new MemoryStore(root);
+  const done: string[] = [];
+  const tree = new InodeFileSystem(store, { ...options, ended: () => void done.push('ended') });
+  for (const name of ['one', 'other']) tree.create(1, name, root, mode);
+  const settled = () => {
+    throw new ErrnoError('ENOSPC', { operation: 'write', reason: 'the disk is full' });
+  };
+  Object.assign(store, { settled, close: () => void done.push('closed') });
+  assert.throws(() => tree.close(), { code: 'ENOSPC' });
+  assert.deepEqual(done, ['closed', 'ended']);
+});

@@ -3,7 +3,7 @@
  * chunked engine are this with different stores.
  */
 
-import type { Answer } from '../../answer.js';
+import { type Answer, askEach, settle } from '../../answer.js';
 import { failure } from '../../failure.js';
 import type {
   Attributes,
@@ -343,10 +343,9 @@ export class InodeFileSystem implements FileSystem {
   }
 
   close(): Answer<void> {
-    for (const handle of this.#open.all()) this.release(handle);
-    const closed = this.#store.close();
-    const { ended = () => undefined } = this.#options;
-    return closed instanceof Promise ? closed.finally(ended) : ended();
+    const release = () => settle(askEach(this.#open.all(), (handle) => this.release(handle)));
+    const closings = [release, () => this.#store.close(), () => this.#options.ended?.()];
+    return settle(askEach(closings, (close) => close()));
   }
 
   /** Of a tree that another process writes to, undefined where it is gone since its name was read. ESTALE */

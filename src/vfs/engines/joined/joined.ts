@@ -2,7 +2,7 @@
  * The mounts of a table as one engine, for what knows one: a FUSE mount. An inode's number says which mount it is of, so nothing is
  * remembered of any; only the directories that something is mounted on, and those above them, which stay where they are.
  */
-import { type Answer, ask, type Steps, settle } from '../../answer.js';
+import { type Answer, ask, askEach, type Steps, settle } from '../../answer.js';
 import { failure } from '../../failure.js';
 import type { Attributes, Capabilities, Entry, FileSystem, Handle, Inode, Region } from '../../filesystem.js';
 import { type MountTable, pathOf, type TableMount } from '../../mount-table.js';
@@ -207,19 +207,11 @@ class JoinedFileSystem implements FileSystem {
   }
 
   sync(): Answer<void> {
-    const mounts = this.#mounts;
-    const steps = function* (): Steps<void> {
-      for (const { filesystem } of mounts) yield* ask(filesystem.sync());
-    };
-    return settle(steps());
+    return settle(askEach(this.#mounts, ({ filesystem }) => filesystem.sync()));
   }
 
   close(): Answer<void> {
-    const mounts = [...this.#mounts].reverse();
-    const steps = function* (): Steps<void> {
-      for (const { filesystem } of mounts) yield* ask(filesystem.close());
-    };
-    return settle(steps());
+    return settle(askEach([...this.#mounts].reverse(), ({ filesystem }) => filesystem.close()));
   }
 
   #inner(outer: number): Inner {

@@ -5,7 +5,7 @@
  * A file of the lower tree is copied up when it is first changed; handles that are open on it move over. Of a file that has several names
  * there, each name is a file of its own here. Moving a directory of the lower tree copies it up whole.
  */
-import { type Answer, ask, type Steps, settle } from '../../answer.js';
+import { type Answer, ask, askEach, type Steps, settle } from '../../answer.js';
 import { failure } from '../../failure.js';
 import type {
   Attributes,
@@ -277,12 +277,9 @@ class OverlayFileSystem implements FileSystem {
   }
 
   close(): Answer<void> {
-    const close = function* (this: OverlayFileSystem): Steps<void> {
-      for (const { side, handle } of this.#handles.all()) yield* ask(side.release(handle));
-      yield* ask(this.#upper.close());
-      yield* ask(this.#lower.close());
-    };
-    return this.#turns.take(() => close.call(this));
+    const release = () => settle(askEach(this.#handles.all(), ({ side, handle }) => side.release(handle)));
+    const closings = [release, () => this.#upper.close(), () => this.#lower.close()];
+    return this.#turns.take(() => askEach(closings, (close) => close()));
   }
 
   #make(
