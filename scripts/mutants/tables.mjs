@@ -19,6 +19,7 @@ import { chosenProxy } from './chosen-proxy.mjs';
 import { chosenProxy2 } from './chosen-proxy2.mjs';
 import { chosenSeventeenth } from './chosen-seventeenth.mjs';
 import { chosenSeventh } from './chosen-seventh.mjs';
+import { chosenSixteenth } from './chosen-sixteenth.mjs';
 import { chosenSixth } from './chosen-sixth.mjs';
 import { chosenTenth } from './chosen-tenth.mjs';
 import { chosenTree } from './chosen-tree.mjs';
@@ -40,6 +41,7 @@ export const tables = [
   ...chosenTenth,
   ...chosenEleventh,
   ...chosenFifteenth,
+  ...chosenSixteenth,
   ...chosenSeventeenth,
   ...chosenFaces,
   ...chosenMoreFaces,

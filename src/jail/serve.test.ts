@@ -71,6 +71,42 @@ describe('a jail that is kept', () => {
       assert.equal(terminal.said.stdout, '3 400\r\n');
     }));
 
+  it('ends a command at a terminal when its reader has all of it, however slow, and keeps no other waiting', () =>
+    keeping(async (kept) => {
+      let go: () => void = () => undefined;
+      const slow = new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      let heard = 0;
+      const onOutput = (_: string, chunk: Buffer) => {
+        heard += chunk.length;
+        return slow;
+      };
+      // It writes until nothing on the way takes any more, says how much that was, and ends.
+      const fill = `exec python3 -c '
+import os, select
+os.set_blocking(1, False)
+written = 0
+while select.select([], [1], [], 0.05)[1]:
+    try: written += os.write(1, b"x" * 1000)
+    except BlockingIOError: pass
+open("/workspace/filling", "w").write(f"{os.getpid()} {written}\\n")
+os.rename("/workspace/filling", "/workspace/filled")'`;
+      const look = `until [ -e /workspace/filled ]; do sleep 0.01; done; read pid written < /workspace/filled
+while grep -qs "^State:.[^Z]" /proc/$pid/status; do sleep 0.01; done; echo $written`;
+      const first = kept.start(command(fill, { input: { rows: 3, columns: 80 }, onOutput }).command);
+      const second = command(look);
+      let hasEnded = false;
+      const end = first.done.then(() => {
+        hasEnded = true;
+      });
+      await kept.start(second.command).done;
+      assert.equal(hasEnded, false);
+      go();
+      await end;
+      assert.equal(heard, Number(second.said.stdout));
+    }));
+
   it('is called neither by its path nor by its arguments inside, and has nothing of the caller’s', () =>
     keeping(async (kept) => {
       const look = command('tr "\\0" " " < /proc/1/cmdline');

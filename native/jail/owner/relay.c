@@ -79,16 +79,17 @@ void relays_keep(struct relay relays[RELAYS]) {
 /* More than a terminal holds, and an end of what somebody left behind writes without one. */
 enum { FLUSH_MOST_MOVES = 512 };
 
-void relays_flush(struct relay relays[RELAYS]) {
+bool relays_flush(struct relay relays[RELAYS], unsigned *moves) {
+  bool all = true;
   for (int i = 1; i < RELAYS; i++) {
     struct pollfd wanted = relay_wants(&relays[i]);
-    /* A reader that has stopped reading gets no more. */
-    for (int moves = 0; moves < FLUSH_MOST_MOVES && wanted.fd >= 0; moves++) {
-      if (poll(&wanted, 1, wanted.events == POLLOUT ? 1000 : 0) <= 0) break;
+    for (; *moves < FLUSH_MOST_MOVES && wanted.fd >= 0 && poll(&wanted, 1, 0) > 0; ++*moves) {
       relay_move(relays, i);
       wanted = relay_wants(&relays[i]);
     }
+    if (wanted.fd >= 0 && wanted.events == POLLOUT) all = false;
   }
+  return all;
 }
 
 void relays_close(struct relay relays[RELAYS]) {

@@ -15,8 +15,11 @@ void relays_give(struct relay relays[RELAYS], uid_t uid, gid_t gid);
 void give_streams(const struct plan *jail, const struct plan *command, struct relay relays[RELAYS]);
 void relays_take(struct relay relays[RELAYS]);
 void relays_keep(struct relay relays[RELAYS]);
-/* Copies what is there and waits for no more; the process that still holds the other side may go on writing. */
-void relays_flush(struct relay relays[RELAYS]);
+/*
+ * Copies what is there and waits for no more; the process that still holds the other side may go on writing. False where
+ * a reader has not taken all of it yet: to be called again when it may have. `moves` counts on from 0.
+ */
+bool relays_flush(struct relay relays[RELAYS], unsigned *moves);
 void relays_close(struct relay relays[RELAYS]);
 
 #endif

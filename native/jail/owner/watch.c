@@ -184,10 +184,13 @@ static long long milliseconds_now(void) {
 /* A debugger takes the status of what it has started, and passes it on: it is given time for that. */
 enum { TRACER_MS = 2000, ENDED_LOOK_MS = 20 };
 
-/* Whether its status can be taken, and nothing in the fork is still being moved for a program that is gone. */
+/*
+ * Whether its status can be taken, nothing in the fork is still being moved for a program that is gone, and a reader of
+ * its terminal has what it wrote last: one that is slow keeps no other command waiting meanwhile.
+ */
 static bool has_ended_for_us(struct jail_context *jail, struct command *command) {
   bool collectable = is_collectable(command->pid);
-  if (collectable && !renames_outlive_caller(jail)) return true;
+  if (collectable && !renames_outlive_caller(jail) && relays_flush(command->relays, &command->flushed)) return true;
   long long now = milliseconds_now();
   if (!command->ended) command->ended = now;
   if (!collectable && now - command->ended > TRACER_MS) end_tracer(&jail->host, command->pid);
@@ -277,7 +280,6 @@ void watch(struct jail_context *jail) {
       if (!serve_command(jail, command, &watched[FIRST_COMMAND + i * WATCHED_OF_COMMAND]) && !command->ended) continue;
       if (!jail->kept && i == 0) return; /* the one that the jail was made for: others end with it */
       if (!has_ended_for_us(jail, command)) continue;
-      relays_flush(jail->commands[i]->relays);
       struct ending ending = collect(jail->commands[i]);
       report_end(jail->commands[i], &ending);
       uint32_t ended = jail->commands[i]->id;

@@ -38,6 +38,7 @@ struct command {
   struct renamed renamed;
   struct relay *relays; /* RELAYS of them */
   long long ended;      /* when it was first seen to have, in milliseconds, while its end cannot be known yet; else 0 */
+  unsigned flushed;     /* moves of its last output, since it ended */
   uint64_t most_threads; /* that it may have; 0 where the plan does not say */
   uint32_t crowd;        /* the most that were seen */
 };
