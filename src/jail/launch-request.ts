@@ -2,7 +2,7 @@
 
 import type { Server } from 'node:net';
 import { openTerminalChannel } from '../base/carried-terminal.js';
-import { ErrnoError } from '../base/errno.js';
+import { type ErrnoCode, ErrnoError, hasCode } from '../base/errno.js';
 import { installAgain } from '../base/native-program.js';
 import type { OutputListener } from './command-streams.js';
 import { frame, request as kindOf } from './frame.js';
@@ -88,12 +88,20 @@ export function endedSilently(how: string | number | null): ErrnoError {
   });
 }
 
+/** What may be used up; everything else is the installation's. */
+const usedUp: Partial<Record<ErrnoCode, string>> = {
+  EMFILE: 'this process has too many files open: raise ulimit -n',
+  EAGAIN: 'you may have too few processes and threads left: raise ulimit -u, or end other processes of yours',
+  ENOMEM: 'end other processes: this machine has no memory left',
+};
+
 export function notStarted({ program }: Pick<Launch, 'program'>, cause: unknown): ErrnoError {
-  return new ErrnoError('ENOENT', {
+  const [code, remedy] = Object.entries(usedUp).find(([each]) => hasCode(cause, each as ErrnoCode)) ?? [];
+  return new ErrnoError((code ?? 'ENOENT') as ErrnoCode, {
     operation: 'jail',
     path: program,
     reason: 'the jail program cannot be started',
-    remedy: installAgain,
+    remedy: remedy ?? installAgain,
     cause,
   });
 }

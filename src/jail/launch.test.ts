@@ -21,7 +21,7 @@ import { Starter } from '../base/starter.js';
 import { frame, request as kinds } from './frame.js';
 import { launch } from './launch.js';
 import { canLaunchAtOnce, launchAtOnce } from './launch-at-once.js';
-import { type Launch, type RunningJail, terminalOf } from './launch-request.js';
+import { type Launch, notStarted, type RunningJail, terminalOf } from './launch-request.js';
 import type { Plan } from './operation.js';
 import { planBytes } from './plan-bytes.js';
 import type { Report } from './report.js';
@@ -206,6 +206,15 @@ for (const [how, { start }] of Object.entries(ways)) {
         (error) => error instanceof ErrnoError && error.code === 'ENOENT' && error.path === at('missing'),
       );
       assert.deepEqual([channel, asking].map(isOpen), [false, false]);
+      for (const code of ['EMFILE', 'EAGAIN', 'ENOMEM', 'EACCES'] as const) {
+        const said = notStarted(plain, Object.assign(new Error('spawn'), { code }));
+        const expected = code === 'EACCES' ? ['ENOENT', true] : [code, false];
+        assert.deepEqual(
+          [said.code, said.remedy?.startsWith('install ctx again')],
+          expected,
+          'what is used up is said',
+        );
+      }
     });
 
     it('reports to whoever wants to know', async () => {

@@ -96,7 +96,10 @@ export function launch(request: Launch): RunningJail {
   });
   return {
     signal: (signal) => void child.kill(signal),
-    kill: () => (child.stdio as readonly unknown[] as readonly (Duplex | undefined)[])[lifelineDescriptor]?.destroy(),
+    kill: () =>
+      (child.stdio as readonly unknown[] as readonly (Duplex | undefined)[] | undefined)?.[
+        lifelineDescriptor
+      ]?.destroy(),
     pid: child.pid,
     started: reports.started,
     done,

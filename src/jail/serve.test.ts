@@ -1,5 +1,6 @@
 /** Kept jails by the jail program itself, as the process sees them that keeps one. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -196,9 +197,27 @@ while grep -qs "^State:.[^Z]" /proc/$pid/status; do sleep 0.01; done; echo $writ
       ServedJail.make({ program, plan }),
       (error) => error instanceof ErrnoError && error.code === 'ENOENT' && error.path === '/nothing/here',
     );
-    await assert.rejects(ServedJail.make({ program: '/nothing/jail', plan: whole }), (error) =>
-      hasCode(error, 'EPIPE'),
+    await assert.rejects(
+      ServedJail.make({ program: '/nothing/jail', plan: whole }),
+      (error) => error instanceof ErrnoError && error.code === 'ENOENT' && error.path === '/nothing/jail',
     );
+  });
+
+  it('says that this process has too many files open', () => {
+    const script = `
+      import { closeSync, openSync, writeSync } from 'node:fs';
+      import { ServedJail } from ${JSON.stringify(new URL('./serve.js', import.meta.url).href)};
+      const open = [];
+      try {
+        for (;;) open.push(openSync('/dev/null'));
+      } catch {}
+      closeSync(open.pop());
+      const failed = await ServedJail.make({ program: '/nothing/jail', plan: [] }).catch((error) => error);
+      writeSync(1, failed.code + ': ' + failed.remedy);
+    `;
+    const words = ['-c', 'ulimit -n 64; exec "$0" --input-type=module -e "$1"', process.execPath, script];
+    const { stdout, stderr } = spawnSync('sh', words, { encoding: 'utf8' });
+    assert.match(stdout, /^EMFILE: .*ulimit -n/, stderr);
   });
 
   it('tells of its end, whoever ended it', async () => {

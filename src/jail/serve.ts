@@ -6,11 +6,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
-import type { Duplex, Readable } from 'node:stream';
+import { type Duplex, PassThrough, type Readable } from 'node:stream';
 import { decodePath } from '../base/path-bytes.js';
 import { AskedCommands, type RunningCommand, type ServedCommand } from './asked-commands.js';
 import { frame, request } from './frame.js';
 import { heldCacheOf } from './held-cache.js';
+import { notStarted } from './launch-request.js';
 import type { Plan } from './operation.js';
 import { planBytes } from './plan-bytes.js';
 import { type HeldCache, refusalOf, splitReports } from './report.js';
@@ -51,7 +52,7 @@ export class ServedJail {
           else resolve();
         },
         stream: () => undefined,
-        lost: reject,
+        lost: (error) => reject(error.cause === undefined ? error : notStarted(keeping, error.cause)),
       });
       jail.#commands.send(frame(0, request.jail, planBytes(keeping.plan)));
     });
@@ -68,7 +69,9 @@ export class ServedJail {
     });
     for (const channel of channels) closeSync(channel);
     this.#child = child;
-    this.#requests = child.stdio[requestDescriptor] as Duplex;
+    // Node makes none where this process has too many files open: the error follows.
+    const ends = child.stdio as readonly unknown[] | undefined;
+    this.#requests = (ends?.[requestDescriptor] ?? new PassThrough()) as Duplex;
     // A jail that ended says so by its end.
     this.#requests.on('error', () => undefined);
     child.on('message', (message, handle) => {
@@ -79,7 +82,7 @@ export class ServedJail {
       }
     });
     let text = '';
-    (child.stdio[reportDescriptor] as Readable).on('data', (chunk: Buffer) => {
+    (ends?.[reportDescriptor] as Readable | undefined)?.on('data', (chunk: Buffer) => {
       const { reports, left } = splitReports(text + decodePath(chunk));
       text = left;
       for (const report of reports) this.#commands.take(report);
@@ -121,7 +124,9 @@ export class ServedJail {
   }
 
   end(): Promise<void> {
-    (this.#child.stdio as readonly unknown[] as readonly (Duplex | undefined)[])[lifelineDescriptor]?.destroy();
+    (this.#child.stdio as readonly unknown[] as readonly (Duplex | undefined)[] | undefined)?.[
+      lifelineDescriptor
+    ]?.destroy();
     return this.ended;
   }
 }
