@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { hasCode } from '../../base/errno.js';
-import { readState, writeState } from './state-file.js';
+import { readNewest, readState, readVersions, writeState } from './state-file.js';
 
 let directory = '';
 beforeEach(() => {
@@ -54,6 +55,59 @@ describe('state that is written often', () => {
     assert.deepEqual(readState(directory), { value: 2 });
   });
 });
+
+/** Whatever is written between a listing and the reading of what was listed, so many times. */
+function overtaking<T>(times: number, write: () => void, read: () => T): T {
+  const list = fs.readdirSync;
+  let left = times;
+  const overtaken = (...asked: Parameters<typeof list>) => {
+    const names = list(...asked);
+    if (left-- > 0) {
+      fs.readdirSync = list;
+      syncBuiltinESMExports();
+      write();
+      Object.assign(fs, { readdirSync: overtaken });
+      syncBuiltinESMExports();
+    }
+    return names;
+  };
+  Object.assign(fs, { readdirSync: overtaken });
+  syncBuiltinESMExports();
+  try {
+    return read();
+  } finally {
+    fs.readdirSync = list;
+    syncBuiltinESMExports();
+  }
+}
+
+for (const durable of [true, false]) {
+  it(`a reader who is overtaken, by states that ${durable ? 'are' : 'are not'} synced, finds one of those`, () => {
+    let written = 0;
+    const writing = (count: number, synced: boolean) => () => {
+      for (let each = 0; each < count; each += 1) {
+        written += 1;
+        writeState(directory, written, { durable: synced });
+      }
+    };
+    writing(1, true)();
+    writing(2, false)();
+    for (const times of [1, 2, 3]) {
+      for (const count of [1, 2, 3]) {
+        let before = written;
+        const newest = overtaking(times, writing(count, durable), () => readNewest(directory));
+        assert.ok(Number(newest?.value) >= before, `${newest?.value} of ${before}, newest ${times} ${count}`);
+        assert.equal(newest?.skipped, false);
+        before = written;
+        const { whole, damaged } = overtaking(times, writing(count, durable), () => readVersions(directory));
+        assert.ok(Number(whole[0]?.value) >= before, `${whole[0]?.value} of ${before}, all ${times} ${count}`);
+        assert.deepEqual(damaged, []);
+      }
+    }
+    rmSync(directory, { recursive: true });
+    assert.equal(readNewest(directory), undefined);
+  });
+}
 
 it('a state that cannot be listed, read or written says so, and keeps the one before', () => {
   writeState(directory, { value: 1 }, { durable: false });

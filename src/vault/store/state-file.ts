@@ -72,13 +72,31 @@ function versionOf(parsed: unknown): Version {
   return { value: state, boot: typeof boot === 'string' ? boot : undefined };
 }
 
-/** Undefined for one that is not whole. */
-function versionAt(path: string): Version | undefined {
+/** Undefined for one that is not whole, or has gone by now: that is told. */
+function versionAt(path: string, onGone: () => void): Version | undefined {
   try {
     return versionOf(parseJson(readFileSync(path, 'utf8')));
   } catch (error) {
-    if (error instanceof SyntaxError || hasCode(error, 'ENOENT')) return undefined;
-    throw fromSystemError(error, 'read', path);
+    if (hasCode(error, 'ENOENT')) onGone();
+    else if (!(error instanceof SyntaxError)) throw fromSystemError(error, 'read', path);
+    return undefined;
+  }
+}
+
+/**
+ * What is read of the versions that are there, newest first. A reader without the lock can be overtaken: where a version goes between the
+ * listing and the reading there are newer ones, and it begins again. What is left then may be the last that was synced alone, or nothing.
+ */
+function asListed<T>(directory: string, read: (paths: readonly string[], onGone: () => void) => T): T {
+  for (let before: string | undefined; ; ) {
+    const paths = versionsIn(directory).map((number) => fileOf(directory, number));
+    const listed = paths.join();
+    let isOvertaken = false;
+    const found = read(paths, () => {
+      isOvertaken = true;
+    });
+    if (!isOvertaken || listed === before) return found;
+    before = listed;
   }
 }
 
@@ -87,32 +105,31 @@ export function readVersions(directory: string): {
   readonly whole: readonly Version[];
   readonly damaged: readonly string[];
 } {
-  const found = versionsIn(directory).map((number) => fileOf(directory, number));
-  const read = found.map((path) => [path, versionAt(path)] as const);
-  return {
-    whole: read.flatMap(([, version]) => version ?? []),
-    damaged: read.flatMap(([path, version]) => (version === undefined ? [path] : [])),
-  };
+  return asListed(directory, (paths, onGone) => {
+    const read = paths.map((path) => [path, versionAt(path, onGone)] as const);
+    return {
+      whole: read.flatMap(([, version]) => version ?? []),
+      damaged: read.flatMap(([path, version]) => (version === undefined ? [path] : [])),
+    };
+  });
 }
 
 /** The newest whole one; undefined where none was ever written. `skipped`: a newer one is damaged. */
 export function readNewest(directory: string): (Version & { readonly skipped: boolean }) | undefined {
-  const versions = versionsIn(directory);
-  for (const [index, number] of versions.entries()) {
-    const path = fileOf(directory, number);
-    const identity = identityOf(path);
-    const last = known.get(directory);
-    if (last !== undefined && last.identity === identity) return { ...last.version, skipped: index > 0 };
-    const version = versionAt(path);
-    if (version === undefined) continue;
-    remember(directory, identity, version);
-    return { ...version, skipped: index > 0 };
-  }
-  if (versions.length === 0) return undefined;
-  // Written on between the listing and the reading, as far as a reader without the lock can be overtaken.
-  const [newest] = versionsIn(directory);
-  const again = newest === versions[0] || newest === undefined ? undefined : versionAt(fileOf(directory, newest));
-  if (again !== undefined) return { ...again, skipped: false };
+  const found = asListed(directory, (paths, onGone) => {
+    for (const [index, path] of paths.entries()) {
+      const identity = identityOf(path);
+      const last = known.get(directory);
+      if (last !== undefined && last.identity === identity) return { ...last.version, skipped: index > 0 };
+      const version = versionAt(path, onGone);
+      if (version === undefined) continue;
+      remember(directory, identity, version);
+      return { ...version, skipped: index > 0 };
+    }
+    return paths.length === 0 ? 'none' : 'damaged';
+  });
+  if (found === 'none') return undefined;
+  if (found !== 'damaged') return found;
   throw new ErrnoError('EIO', {
     operation: 'read',
     path: directory,
