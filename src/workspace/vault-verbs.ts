@@ -11,7 +11,7 @@ import type { Undone, UndoRequest } from '../vault/apply/undo-apply.js';
 import * as vaultApply from '../vault/apply/undo-apply.js';
 import { forkChanges } from '../vault/forks/changes.js';
 import { flattenDeltas, flattenTrunk } from '../vault/forks/flatten.js';
-import { forkNames } from '../vault/forks/forks.js';
+import { forkDirectories, forkNames } from '../vault/forks/forks.js';
 import * as vaultForks from '../vault/forks/sync.js';
 import { lockQuietFork } from '../vault/store/fork-lock.js';
 import { storeFormat, storePaths, vaultPaths } from '../vault/store/layout.js';
@@ -105,7 +105,7 @@ export async function deleteVault(host: Host, id: string): Promise<void> {
     const purpose = 'ctx vault delete';
     const held: number[] = [];
     try {
-      for (const name of forkNames(access)) {
+      for (const name of forkDirectories(access)) {
         held.push((await lockQuietFork(tree, paths.fork(name), { wait: true, purpose, what: name })).descriptor);
       }
       await withVaultLock(tree, paths.lock, purpose, () => throwAway(store, paths.directory));

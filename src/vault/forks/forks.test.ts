@@ -1,6 +1,6 @@
 /** Forks of the trunk, of forks in every state and of checkpoints: what each shows, and what is left of it when it goes. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { prepareHome, prepareTemporary } from '../fork-trees.js';
@@ -91,6 +91,17 @@ describe('a fork starts', () => {
     await refused('ENOENT', () => createFork(access(), 'a', { fork: 'main', checkpoint: '99' }));
     await createFork(access(), 'x'.repeat(64), 'trunk');
     assert.deepEqual(forkNames(access()), ['main', 'x'.repeat(64)]);
+  });
+
+  it('under the name of one whose state is lost only when that was deleted: what it made is kept for it', async () => {
+    await withFork(() => undefined);
+    const { name } = await createFork(access(), undefined, 'trunk');
+    const { directory } = access().paths.fork(name);
+    for (const each of readdirSync(directory)) if (each.startsWith('state')) truncateSync(join(directory, each));
+    await refused('EEXIST', () => createFork(access(), name, 'trunk'));
+    assert.notEqual((await createFork(access(), undefined, 'trunk')).name, name);
+    await deleteFork(access(), name);
+    assert.equal((await createFork(access(), undefined, 'trunk')).name, name);
   });
 });
 

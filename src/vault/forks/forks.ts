@@ -9,6 +9,7 @@ import { type ForkMeta, readableForkMeta, readForkMeta, type Stack, writeForkMet
 import { makeLayer, rootsOf, treesOf } from '../store/layer-pool.js';
 import { mainFork } from '../store/layout.js';
 import { withVaultLock } from '../store/locks.js';
+import { readVersions } from '../store/state-file.js';
 import { discard, emptyTrash, throwAway, throwAwayContents } from '../store/trash.js';
 import { isForkName, readVaultMeta, type VaultMeta, writeVaultMeta } from '../store/vault-meta.js';
 import type { Problem } from '../tree/tree.js';
@@ -24,11 +25,13 @@ export interface ForkSummary {
   readonly checkpoints: number;
 }
 
-export function forkNames({ paths }: VaultAccess): readonly string[] {
-  if (!existsSync(paths.forks)) return [];
-  return readdirSync(paths.forks)
-    .filter((name) => isForkName(name) && readableForkMeta(paths.fork(name).directory) !== undefined)
-    .sort();
+/** Also those whose state cannot be read. */
+export function forkDirectories({ paths }: VaultAccess): readonly string[] {
+  return existsSync(paths.forks) ? readdirSync(paths.forks).filter(isForkName).sort() : [];
+}
+
+export function forkNames(access: VaultAccess): readonly string[] {
+  return forkDirectories(access).filter((name) => readableForkMeta(access.paths.fork(name).directory) !== undefined);
 }
 
 export function existingVault({ paths }: VaultAccess): VaultMeta {
@@ -138,7 +141,7 @@ export interface MadeFork {
 }
 
 function freeName(access: VaultAccess): string {
-  const taken = new Set(forkNames(access));
+  const taken = new Set(forkDirectories(access));
   for (let number = 1; ; number += 1) if (!taken.has(`fork-${number}`)) return `fork-${number}`;
 }
 
@@ -156,10 +159,12 @@ export function createFork(access: VaultAccess, wanted: string | undefined, sour
         remedy: 'letters, digits and . _ + - are fine, up to 64 of them',
       });
     }
-    if (readableForkMeta(paths.fork(name).directory) !== undefined) {
+    const { whole, damaged } = readVersions(paths.fork(name).directory);
+    if (whole.length + damaged.length > 0) {
+      const isLost = readableForkMeta(paths.fork(name).directory) === undefined;
       throw new ErrnoError('EEXIST', {
         operation: 'make a fork',
-        reason: `there is a fork '${name}' already`,
+        reason: `there is a fork '${name}' already${isLost ? ', whose state is damaged' : ''}`,
         remedy: `ctx fork use ${name} works on it, ctx fork delete ${name} deletes it`,
       });
     }

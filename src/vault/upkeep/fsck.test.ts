@@ -1,6 +1,6 @@
 /** Every fault that a vault can have: found by an inspection, which changes nothing, and gone or said after a repair. */
 import assert from 'node:assert/strict';
-import { closeSync, mkdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { stepsFile } from '../apply/applied-steps.js';
 import { type Checkpoint, type ForkMeta, readableForkMeta, writeForkMeta } from '../store/fork-meta.js';
@@ -282,5 +282,13 @@ describe('a vault', () => {
     const done = (await repairVault(fork).finally(() => closeSync(lock))).join('\n');
     assert.match(done, /^fork main: in use, and left alone\nfork other: 1 layers are gone/);
     assert.deepEqual([metaOf(fork).deltas.length, metaOf(fork, 'other').deltas.length], [1, 0]);
+    // A command that runs has let go of the fork's lock, and has the layers mounted.
+    const { group } = fork.paths.fork('main');
+    mkdirSync(group, { recursive: true });
+    const worker = openSync(`${group}/0`, 'w');
+    await tree.lock({ descriptor: worker, wait: false });
+    assert.match((await repairVault(fork)).join('\n'), /^fork main: in use, and left alone$/);
+    closeSync(worker);
+    assert.match((await repairVault(fork)).join('\n'), /^fork main: 1 layers are gone/);
   });
 });

@@ -136,6 +136,12 @@ describe('a collection that syncs first', () => {
       writeFileSync(`${directory}/${name}`, '{');
     assert.deepEqual((await collectGarbage(fork)).layers, [ofOther]);
     assert.ok(existsSync(fork.paths.layer(ofMain)));
+    // Somebody may be making a layer in it, which has no maker yet.
+    mkdirSync(fork.paths.layer('new'));
+    const lock = await takeLock(tree, fork.paths.fork('main').lock, { wait: true, purpose: 'test', what: 'main' });
+    assert.deepEqual(await collectGarbage(fork), { layers: [], busy: ['main'] });
+    closeSync(lock);
+    assert.deepEqual(await collectGarbage(fork), { layers: ['new'], busy: [] });
     rmSync(directory, { recursive: true });
     assert.ok((await collectGarbage(fork)).layers.includes(ofMain));
   });

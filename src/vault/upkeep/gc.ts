@@ -5,7 +5,7 @@
 import { closeSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { hasCode } from '../../base/errno.js';
 import { syncLocked } from '../forks/durable.js';
-import { existingVault, forkNames } from '../forks/forks.js';
+import { existingVault, forkDirectories, forkNames } from '../forks/forks.js';
 import { lockQuietFork } from '../store/fork-lock.js';
 import { forkVersions, isSuspect, layersOfVersions, readableForkMeta } from '../store/fork-meta.js';
 import { type LayerMaker, makerOf } from '../store/layer-pool.js';
@@ -21,12 +21,13 @@ export interface Collected {
   readonly busy: readonly string[];
 }
 
+/** Of all forks, also of one whose state cannot be read: somebody may be at work in it, or just repair it. */
 async function locksOf(
   access: VaultAccess,
   held: ReadonlyMap<string, number>,
 ): Promise<ReadonlyMap<string, number | undefined>> {
   const locks = new Map<string, number | undefined>();
-  for (const name of forkNames(access)) {
+  for (const name of forkDirectories(access)) {
     const own = held.get(name);
     const options = { wait: false, purpose: 'ctx gc', what: name };
     const taken =

@@ -6,9 +6,10 @@ import { closeSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { readWholeJson } from '../../base/atomic-file.js';
 import { hasCode } from '../../base/errno.js';
 import { stepsFile } from '../apply/applied-steps.js';
+import { lockQuietFork } from '../store/fork-lock.js';
 import { type ForkMeta, isSuspect, readableForkMeta, writeForkMeta } from '../store/fork-meta.js';
 import { makeLayer } from '../store/layer-pool.js';
-import { takeLock, withVaultLock } from '../store/locks.js';
+import { withVaultLock } from '../store/locks.js';
 import { recoverFork, recoverVault } from '../store/recover.js';
 import { readVersions } from '../store/state-file.js';
 import { lostSteps, writeUnknownStep } from '../store/trunk-steps.js';
@@ -67,11 +68,12 @@ async function repairForks(access: VaultAccess, vault: VaultMeta): Promise<reado
   const { paths, tree } = access;
   for (const name of existsSync(paths.forks) ? readdirSync(paths.forks).filter(isForkName) : []) {
     try {
-      const lock = await takeLock(tree, paths.fork(name).lock, { wait: false, purpose: 'ctx fsck', what: name });
+      const options = { wait: false, purpose: 'ctx fsck', what: name };
+      const { descriptor } = await lockQuietFork(tree, paths.fork(name), options);
       try {
         said.push(...(await repairFork(access, vault, name)));
       } finally {
-        closeSync(lock);
+        closeSync(descriptor);
       }
     } catch (error) {
       if (!hasCode(error, 'EBUSY')) throw error;
