@@ -1,6 +1,16 @@
 /** What a lock's file says of its holder. */
 import assert from 'node:assert/strict';
-import { closeSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, it } from 'node:test';
@@ -33,6 +43,25 @@ it('is never without a holder’s words for those who look: the file keeps its b
 it('names the file that cannot be opened', async () => {
   const refused = takeLock(tree, directory, { wait: false, purpose: 'true', what: 'main' });
   await assert.rejects(refused, { name: 'ErrnoError', code: 'EISDIR', path: directory });
+});
+
+it('whose directory is thrown away while somebody waits for it is the one that stands there then', async () => {
+  const file = join(directory, 'deleted', 'lock');
+  const options = { wait: true, purpose: 'true', what: 'main' };
+  for (const isMade of [true, false]) {
+    const held = await takeLock(tree, file, options);
+    const waiting = takeLock(tree, file, { ...options, again: true });
+    renameSync(dirname(file), join(directory, `trash-${isMade}`));
+    const next = isMade ? await takeLock(tree, file, options) : undefined;
+    closeSync(held);
+    if (next === undefined) await assert.rejects(waiting, { code: 'ENOENT' });
+    else {
+      closeSync(next);
+      const descriptor = await waiting;
+      assert.equal(fstatSync(descriptor).ino, statSync(file).ino);
+      closeSync(descriptor);
+    }
+  }
 });
 
 it('that was held before is not made again where the store was removed', async () => {

@@ -3,7 +3,17 @@
  * held while the trunk or the set of forks changes. A process that holds both took the fork's first, or did not wait
  * for it.
  */
-import { closeSync, constants, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import type { Tree, WalkerLock } from '../tree/tree.js';
@@ -64,12 +74,37 @@ function noteHolder(descriptor: number, text: string): void {
   }
 }
 
-/** Takes the lock by way of `take`, which may do more in the same process; the descriptor holds it until it is closed. */
+interface Held<T> {
+  readonly descriptor: number;
+  readonly taken: T;
+}
+
+/**
+ * Takes the lock by way of `take`, which may do more in the same process; the descriptor holds it until it is closed. Who waited for it
+ * while its directory was thrown away has one that the next one does not see, and begins again.
+ */
 export async function lockWith<T>(
   file: string,
   options: VaultLockOptions,
   take: (request: WalkerLock) => Promise<T>,
-): Promise<{ readonly descriptor: number; readonly taken: T }> {
+): Promise<Held<T>> {
+  for (;;) {
+    const held = await lockOnce(file, options, take);
+    if (isAt(file, held.descriptor)) return held;
+    closeSync(held.descriptor);
+  }
+}
+
+function isAt(file: string, descriptor: number): boolean {
+  const [there, ours] = [statSync(file, { throwIfNoEntry: false }), fstatSync(descriptor)];
+  return there?.ino === ours.ino && there.dev === ours.dev;
+}
+
+async function lockOnce<T>(
+  file: string,
+  options: VaultLockOptions,
+  take: (request: WalkerLock) => Promise<T>,
+): Promise<Held<T>> {
   const descriptor = openLock(file, options.again);
   try {
     const taken = await take({ descriptor, wait: options.wait }).catch((error: unknown) => {
