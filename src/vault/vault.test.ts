@@ -79,6 +79,18 @@ describe('a vault', () => {
     );
   });
 
+  it('stays whole where what is in the trash cannot be deleted', async () => {
+    write('project/own', 'mine');
+    write('store/trash/other');
+    request();
+    tree.emptyLater = () => {
+      throw Object.assign(new Error('EIO'), { code: 'EIO' });
+    };
+    const { vault } = await importVault(request()).finally(() => Reflect.deleteProperty(tree, 'emptyLater'));
+    assert.ok(existsSync(access().paths.layer(vault.trunk[0] ?? '')));
+    assert.deepEqual(await withFork(shown), { own: 'mine' });
+  });
+
   it('is of one directory, by its path and its number, for who writes and for who only looks', async () => {
     write('project/own', 'mine');
     await withFork(() => undefined);

@@ -21,7 +21,7 @@
  * A fork's state is changed by one process at a time, which has it locked; who is at work on it is in its group, and shares one
  * live layer. Layers are frozen: once named among a stack's layers a layer never changes. Imports only `base`.
  */
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { type ForkLock, lockInTurn } from './store/fork-lock.js';
 import { type ForkMeta, isSuspect, readForkMeta, writeForkMeta } from './store/fork-meta.js';
@@ -32,7 +32,7 @@ import { type ForkPaths, mainFork, storeFormat, vaultId, vaultPaths, workspaceRo
 import { lockWith, takeFreeLock, takeLock, withVaultLock } from './store/locks.js';
 import { LookAhead } from './store/look-ahead.js';
 import type { Store } from './store/store.js';
-import { discard, emptyTrashLater, resumeEmptying, throwAway } from './store/trash.js';
+import { discard, resumeEmptying, throwAway } from './store/trash.js';
 import { lookAtRoot } from './store/trunk-look.js';
 import { linkOrigin } from './store/uncopied.js';
 import type { VaultAccess } from './store/vault-access.js';
@@ -139,9 +139,12 @@ async function importOrigin(request: VaultRequest, access: VaultAccess): Promise
     await tree.sync(store.directory);
     writeFork(access, mainFork, newForkMeta(access, mainFork, { position: 0, base: [layer], deltas: [] }), true);
     writeVaultMeta(paths.meta, meta);
-    await emptyTrashLater(store, tree);
+    // What is in the trash is of others: where it cannot be emptied, the vault is there all the same.
+    await resumeEmptying(store, tree);
     return [meta, problems];
   } catch (error) {
+    // First, since it names what goes: it may be there although its write has failed.
+    rmSync(paths.meta, { force: true });
     await discard(store, tree, [paths.layers, paths.forks]);
     throw error;
   }
@@ -214,8 +217,10 @@ function lockFork(request: VaultRequest, access: VaultAccess, name: string) {
     purpose,
     what: origin,
     signal,
+    // One that is deleted meanwhile is not made again by its lock.
+    again: true,
   };
-  return lockInTurn(tree, place, options, async () => {
+  const locked = lockInTurn(tree, place, options, async () => {
     if (request.look !== true) return { descriptor: await takeLock(tree, place.lock, options), taken: undefined };
     if ((await request.ahead?.foundNothing()) === true) {
       const descriptor = await takeFreeLock(tree, place.lock, options);
@@ -223,6 +228,9 @@ function lockFork(request: VaultRequest, access: VaultAccess, name: string) {
     }
     const look = { access, key: workspaceRoot, path: origin, into: place.scanned(workspaceRoot), signal };
     return lockWith(place.lock, options, (lock) => lookAtRoot({ ...look, lock }));
+  });
+  return locked.catch((error: unknown) => {
+    throw hasCode(error, 'ENOENT') && !existsSync(place.directory) ? noSuchFork(name, origin) : error;
   });
 }
 
