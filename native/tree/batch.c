@@ -69,7 +69,7 @@ void start_writing(int fd) {
 void finish_writing(int fd, const char *path) {
   /* Waited for: a journal may have the name on the disk before the bytes. */
   const unsigned whole = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-  if (sync_file_range(fd, 0, 0, whole) != 0 && (errno == EIO || errno == ENOSPC)) fail(errno, "write", path);
+  if (sync_file_range(fd, 0, 0, whole) != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT)) fail(errno, "write", path);
 }
 
 void add_waiting(const struct waiting *file) {

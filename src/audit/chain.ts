@@ -23,7 +23,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { writeFileAtomic } from '../base/atomic-file.js';
-import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { ErrnoError, fromSystemError, isFull } from '../base/errno.js';
 import type { FileLock } from '../base/file-lock.js';
 import { recordSegmentBytes, recordSegmentMilliseconds } from '../base/limits/store.js';
 import { type DenialState, type Notice, noDenials, parseDenials, planDenials } from './denials.js';
@@ -182,7 +182,7 @@ export class Chain {
     try {
       return write();
     } catch (error) {
-      if (!hasCode(error, 'ENOSPC') || !mayUseReserve || !this.#options.reserve.release()) throw error;
+      if (!isFull(error) || !mayUseReserve || !this.#options.reserve.release()) throw error;
       return write();
     }
   }
@@ -386,8 +386,7 @@ export class Chain {
       }
     } catch (error) {
       if (written > 0) this.#takeBack(descriptor, size);
-      const isFull = hasCode(error, 'ENOSPC') || hasCode(error, 'EFBIG');
-      if (!isFull) throw error;
+      if (!isFull(error)) throw error;
       throw new ErrnoError('ENOSPC', {
         operation: 'record',
         path: this.paths.directory,

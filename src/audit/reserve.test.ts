@@ -1,9 +1,11 @@
 /** Room for the record: whole before anything begins, given up once. */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, describe, it, mock } from 'node:test';
+import type { ErrnoError } from '../base/errno.js';
 import { recordReserveBytes } from '../base/limits/store.js';
 import { Reserve } from './reserve.js';
 
@@ -50,6 +52,25 @@ describe('the reserve', () => {
     const path = join(base, 'full');
     symlinkSync('/dev/full', path);
     assert.throws(() => new Reserve(path, 10).demand(), { code: 'ENOSPC', path, operation: 'record' });
+    assert.throws(() => statSync(path), { code: 'ENOENT' });
+    const refused = (code: string) => {
+      mock.method(fs, 'writeSync', () => {
+        throw Object.assign(new Error(code), { code, syscall: 'write' });
+      });
+      syncBuiltinESMExports();
+      try {
+        new Reserve(path, 10).demand();
+        return undefined;
+      } catch (error) {
+        return error as ErrnoError;
+      } finally {
+        mock.restoreAll();
+        syncBuiltinESMExports();
+      }
+    };
+    const codes = ['EDQUOT', 'EFBIG', 'EIO'].map((code) => refused(code)?.code);
+    assert.deepEqual(codes, ['ENOSPC', 'EFBIG', 'EIO']);
+    assert.match(refused('EFBIG')?.remedy ?? '', /ulimit -f/);
     assert.throws(() => statSync(path), { code: 'ENOENT' });
     const below = join(path, 'below');
     writeFileSync(path, '');

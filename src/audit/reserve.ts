@@ -4,7 +4,7 @@
  */
 import { closeSync, mkdirSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { ErrnoError, hasCode } from '../base/errno.js';
+import { ErrnoError, fromSystemError, hasCode, isFull } from '../base/errno.js';
 import { recordReserveBytes } from '../base/limits/store.js';
 
 export class Reserve {
@@ -26,7 +26,7 @@ export class Reserve {
       for (let written = 0; written < zeros.length; ) written += writeSync(descriptor, zeros, written);
     } catch (error) {
       rmSync(this.#path, { force: true });
-      if (!hasCode(error, 'ENOSPC') && !hasCode(error, 'EFBIG')) throw error;
+      if (!isFull(error)) throw fromSystemError(error, 'record', this.#path);
       throw new ErrnoError('ENOSPC', {
         operation: 'record',
         path: this.#path,

@@ -129,6 +129,11 @@ export function hasCode(error: unknown, code: ErrnoCode): boolean {
   return isSystemError(error) && error.code === code;
 }
 
+/** No room: of the filesystem, or of what a user may have of it. Something removed makes some, in both cases. */
+export function isFull(error: unknown): boolean {
+  return hasCode(error, 'ENOSPC') || hasCode(error, 'EDQUOT');
+}
+
 /** Names of descriptors of ours, which say nothing to anybody else. */
 const descriptorPath = /^\/proc\/self\/fd\/\d+/;
 
@@ -146,6 +151,7 @@ export const fullDiskRemedy = 'make room on the filesystem of that path';
 
 const systemRemedies: Readonly<Record<string, string>> = {
   ENOSPC: fullDiskRemedy,
+  EDQUOT: 'remove files of yours on the filesystem of that path: the most that you may have there is reached (quota)',
   EFBIG: 'raise the limit of file sizes (ulimit -f)',
 };
 

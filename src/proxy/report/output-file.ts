@@ -1,7 +1,7 @@
 /** Output that a report has no room for, in a file: bounded, and no more of them than a fork keeps. */
 import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fromSystemError, hasCode } from '../../base/errno.js';
+import { fromSystemError, hasCode, isFull } from '../../base/errno.js';
 import { outputFileBytes, outputFilesKept } from '../../base/limits/commands.js';
 
 interface Output {
@@ -49,8 +49,7 @@ export class OutputFile {
       for (let at = 0; at < part.length; ) at += writeSync(this.#descriptor, part, at);
       this.#bytes += part.length;
     } catch (error) {
-      if (!hasCode(error, 'ENOSPC') && !hasCode(error, 'EDQUOT'))
-        throw fromSystemError(error, 'keep output', this.#path);
+      if (!isFull(error)) throw fromSystemError(error, 'keep output', this.#path);
       this.#lost = true;
       this.close();
       rmSync(this.#path, { force: true });

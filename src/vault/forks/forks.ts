@@ -3,7 +3,7 @@
  * are its parent's, shared, so making one costs the same whatever it holds. The parent may be in use meanwhile.
  */
 import { closeSync, existsSync, readdirSync } from 'node:fs';
-import { ErrnoError, hasCode } from '../../base/errno.js';
+import { ErrnoError, hasCode, isFull } from '../../base/errno.js';
 import { lockQuietFork } from '../store/fork-lock.js';
 import { type ForkMeta, readableForkMeta, readForkMeta, type Stack, writeForkMeta } from '../store/fork-meta.js';
 import { makeLayer, rootsOf, treesOf } from '../store/layer-pool.js';
@@ -228,7 +228,7 @@ export async function dropFork(fork: OpenFork): Promise<OpenFork> {
   try {
     after = dropped(fork);
   } catch (error) {
-    if (!hasCode(error, 'ENOSPC')) throw error;
+    if (!isFull(error)) throw error;
     const written = rootsOf(paths, meta.live).map((key) => paths.tree(meta.live, key));
     await discard(store, tree, [place.home, place.temporary, place.caches, ...written]);
     await emptyTrash(store, tree);

@@ -15,7 +15,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { ErrnoError, fromSystemError, hasCode, isFull } from '../../base/errno.js';
 import type { Tree, WalkerLock } from '../tree/tree.js';
 
 export interface VaultLockOptions {
@@ -70,7 +70,7 @@ function noteHolder(descriptor: number, text: string): void {
     const length = writeSync(descriptor, text.slice(0, 1000), 0);
     if (fstatSync(descriptor).size > length) ftruncateSync(descriptor, length);
   } catch (error) {
-    if (!hasCode(error, 'ENOSPC') && !hasCode(error, 'EDQUOT') && !hasCode(error, 'EIO')) throw error;
+    if (!isFull(error) && !hasCode(error, 'EIO')) throw error;
   }
 }
 
