@@ -116,9 +116,20 @@ static int passed_signals(void) {
   return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-static void pass_signal(int socket, int signals) {
+/*
+ * The first asks the command to end, the second tells it, the third kills it: the kept jail does that, and says how it
+ * ended. Where it says nothing of three, it is stopped or hangs, and the next one ends this process.
+ */
+enum { UNHEARD_MOST = 3 };
+
+static bool is_ending(int number) {
+  return number == SIGHUP || number == SIGINT || number == SIGQUIT || number == SIGTERM;
+}
+
+/* Returns its number, 0 where there is none. */
+static int pass_signal(int socket, int signals) {
   struct signalfd_siginfo info;
-  if (read(signals, &info, sizeof info) != sizeof info) return;
+  if (read(signals, &info, sizeof info) != sizeof info) return 0;
   if (info.ssi_signo == SIGWINCH) {
     struct winsize size = terminal_size();
     unsigned char bytes[4] = {(unsigned char)size.ws_row, (unsigned char)(size.ws_row >> 8), (unsigned char)size.ws_col,
@@ -128,6 +139,7 @@ static void pass_signal(int socket, int signals) {
     unsigned char number = (unsigned char)info.ssi_signo;
     send_frame(socket, KIND_SIGNAL, &number, 1);
   }
+  return (int)info.ssi_signo;
 }
 
 static bool write_whole(int descriptor, const char *bytes, size_t size) {
@@ -201,6 +213,7 @@ static bool converse(int socket, struct call *call) {
   if (!send_frame(socket, KIND_REQUEST, call->payload, call->size)) return false;
   int signals = call->command ? passed_signals() : -1;
   bool raw = false, answered = false;
+  int unheard = 0, ended_by = 0;
   struct pollfd watched[WATCHED] = {
       [WATCH_JAIL] = {.fd = socket, .events = POLLIN},
       [WATCH_SIGNALS] = {.fd = signals, .events = POLLIN},
@@ -211,7 +224,13 @@ static bool converse(int socket, struct call *call) {
   for (;;) {
     if (question.waits) ask(&question, &watched[WATCH_ANSWER]);
     if (poll(watched, WATCHED, question.waits ? TURN_MILLISECONDS : -1) < 0 && errno != EINTR) break;
-    if (watched[WATCH_SIGNALS].revents) pass_signal(socket, signals);
+    if (watched[WATCH_SIGNALS].revents) {
+      const int number = pass_signal(socket, signals);
+      if (is_ending(number) && unheard++ == UNHEARD_MOST) {
+        ended_by = number;
+        break;
+      }
+    }
     if (watched[WATCH_INPUT].fd >= 0 && watched[WATCH_INPUT].revents) {
       ssize_t got = read(0, input, sizeof input);
       /* Somebody who shares a stdin that does not block may have read what there was: that is not its end. */
@@ -232,6 +251,7 @@ static bool converse(int socket, struct call *call) {
       return false;
     }
     answered = true;
+    unheard = 0;
     stop_asking(&question, &watched[WATCH_ANSWER]);
     if (frame.kind == KIND_QUESTION) {
       hold_question(&question, &frame);
@@ -252,6 +272,11 @@ static bool converse(int socket, struct call *call) {
     }
   }
   if (raw) tcsetattr(0, TCSADRAIN, &saved);
+  if (ended_by) {
+    fprintf(stderr, "ctx: the kept jail does not answer\n  try: ctx ps lists what keeps it, ctx stop ends it\n");
+    call->exit_code = 128 + ended_by;
+    return true; /* it may still run the command */
+  }
   if (call->exit_code == 70 && answered) fprintf(stderr, "ctx: the kept jail ended before it answered\n  try: see with ctx diff what the command did, then run it again\n");
   return answered;
 }

@@ -351,6 +351,31 @@ describe('a verb beside a kept jail', async () => {
     }
   });
 
+  it('is ended by the signal that comes after three of which the kept jail said nothing', async () => {
+    let pid = 0;
+    let heard = 0;
+    const ended = await answering(
+      (socket, { kind }) => {
+        if (kind === wireKind.signal) heard += 1;
+        if (kind === wireKind.request) {
+          socket.write(said('output', ''));
+          setTimeout(() => process.kill(pid, 'SIGTERM'), 20);
+        }
+        // It says something after the second, which is answered when it was read.
+        else if (heard === 2 && kind === wireKind.signal) socket.write(encodeFrame(wireKind.more));
+        else if (heard < 6) process.kill(pid, 'SIGTERM');
+      },
+      ['exec', 'sleep'],
+      {
+        started: (found) => {
+          pid = found;
+        },
+      },
+    );
+    assert.deepEqual([ended.code, ended.signal, heard], [128 + 15, null, 6]);
+    assert.match(ended.stderr, /the kept jail does not answer/);
+  });
+
   it('fails where its output cannot be written', async () => {
     const full = openSync('/dev/full', 'w');
     const ended = await answering((socket) => socket.end(Buffer.concat([said('output', 'x'), exit(0)])), ['exec'], {

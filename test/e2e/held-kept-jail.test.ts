@@ -17,6 +17,10 @@ forEachUser((user) => {
       try {
         const { code, signal, stdout } = await apart.ctx(project, ['hook', 'json'], { input: question(project) });
         assert.deepEqual([code, signal, stdout], [null, 'SIGALRM', '']);
+        // Who wants it to end is not kept waiting either.
+        const stop = await apart.ctx(project, ['jail', 'stop']);
+        assert.equal(stop.code, 69);
+        assert.match(stop.stderr, new RegExp(`process ${keeper}, which keeps the jail, is stopped`));
       } finally {
         process.kill(keeper, 'SIGCONT');
       }

@@ -7,6 +7,7 @@ import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { readWholeJson } from '../../base/atomic-file.js';
 import { ErrnoError, hasCode } from '../../base/errno.js';
+import { isStopped } from '../../base/process-table.js';
 import { having, integer, ofShape, optional, word } from '../../base/shape.js';
 import { type KeptJailPlace, keptJailPlace, placeIn } from '../../kept-jail/jail-place.js';
 import { encodeFrame, encodeRequest, wireKind } from '../../kept-jail/jail-wire.js';
@@ -42,6 +43,22 @@ function entriesOf(path: string): readonly string[] {
 }
 
 const factsShape = having({ pid: integer(1), keeper: optional(integer(1)), origin: word, fork: word, started: word });
+
+function factsAt({ facts }: KeptJailPlace): KeptJailFacts | undefined {
+  return ofShape<KeptJailFacts>(readWholeJson(facts), factsShape);
+}
+
+/** A process that is stopped takes connections and answers none: who asked it would wait for as long as it is. */
+function refuseHeld(spot: KeptJailSpot): void {
+  const { pid, keeper = pid } = factsAt(spot) ?? {};
+  if (keeper === undefined || !isStopped(keeper)) return;
+  throw new ErrnoError('EBUSY', {
+    operation: 'jail stop',
+    path: spot.origin,
+    reason: `process ${keeper}, which keeps the jail, is stopped and does not answer`,
+    remedy: `continue it first: fg, or kill -CONT ${keeper}; or end the jail: ctx stop ${pid}`,
+  });
+}
 
 export class KeptJails {
   readonly #host: Host;
@@ -79,7 +96,7 @@ export class KeptJails {
     for (const key of entriesOf(keptJails)) {
       for (const name of entriesOf(join(keptJails, key)).filter((each) => each.endsWith('.json'))) {
         const place = placeIn(join(keptJails, key), name.slice(0, -'.json'.length));
-        const known = ofShape<KeptJailFacts>(readWholeJson(place.facts), factsShape);
+        const known = factsAt(place);
         if (known !== undefined && (await isLive(place))) found.push(known);
       }
     }
@@ -90,6 +107,7 @@ export class KeptJails {
   async stop(directory: string, fork?: string): Promise<{ readonly origin: string }> {
     const spot = this.at(directory, fork);
     if (!(await isLive(spot))) throw this.missing(directory, fork);
+    refuseHeld(spot);
     const words = encodeRequest({ directory: '/', build: '', words: ['jail', 'stop'], environment: {} });
     await new Promise<void>((resolve, reject) => {
       withSocketPath(spot, (path) => {
