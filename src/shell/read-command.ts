@@ -131,6 +131,7 @@ function namedReading(
   const read = {
     ...byName(name, { called: [name], words, around, reader, text }),
     argv: [path, ...words.map((word) => knownValue(word) ?? word.text)],
+    open: words.filter((word) => knownValue(word) === undefined),
     hasSubcommands: name === 'git' || named(programs, name)?.subcommands !== undefined,
   };
   const searches = /grep$|^rg$|^ag$/.test(name) || name === 'sed' || name === 'awk';

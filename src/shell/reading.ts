@@ -1,5 +1,6 @@
 /** What was found in a command: a tree of readings, each with its own classes; the command's are those of all of them. */
 import { type Classes, hostEscapeRisk, readOnly } from './classes.js';
+import type { Word } from './word.js';
 
 export interface Reading {
   /** As written. */
@@ -11,6 +12,8 @@ export interface Reading {
   readonly words: readonly string[];
   /** All of it: the program as it was called, and every word after it. */
   readonly argv?: readonly string[];
+  /** Of those, the ones that may be others than they are written: computed, or one of several values. */
+  readonly open?: readonly Word[];
   /** The first operand says what the program is to do, as in `git push`. */
   readonly hasSubcommands?: boolean;
   /** Its own, without those of its parts. */

@@ -12,6 +12,8 @@ export interface Word {
   readonly end: string;
   /** Whether it may become several words, or none. */
   readonly splits: boolean;
+  /** Names of files that are there, and nothing else. */
+  readonly isPattern?: boolean;
 }
 
 /** What the variables of a script can hold, by name; a name that is not there can hold anything. */
@@ -33,6 +35,7 @@ export function knownValue(word: Word | undefined): string | undefined {
 interface Segment {
   readonly values: readonly string[] | undefined;
   readonly splits: boolean;
+  readonly isPattern?: boolean;
 }
 
 function fixed(text: string): Segment {
@@ -72,6 +75,10 @@ function segmentOf(part: WordPart | DoubleQuotedChild, variables: Variables, quo
       return [{ values: lookedUp(part), splits: !quoted }];
     case 'ArithmeticExpansion':
       return [{ values: undefined, splits: false }];
+    case 'Glob':
+    case 'ExtendedGlob':
+    case 'BraceExpansion':
+      return [{ values: undefined, splits: true, isPattern: true }];
     default:
       return [{ values: undefined, splits: true }];
   }
@@ -98,6 +105,7 @@ function combined(text: string, segments: readonly Segment[]): Word {
       .reverse()
       .join(''),
     splits: segments.some(({ splits }) => splits),
+    isPattern: values === undefined && segments.every((each) => each.isPattern === true || !each.splits),
   };
 }
 

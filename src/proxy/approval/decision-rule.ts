@@ -6,6 +6,7 @@ import { sha256 } from '../../base/sha256.js';
 import { visibleCommand } from '../../base/visible-text.js';
 import { type CommandClass, commandClasses, isCommandClass } from '../../shell/classes.js';
 import type { Reading } from '../../shell/reading.js';
+import type { Word } from '../../shell/word.js';
 import { type Action, actions, isStricter } from './action.js';
 
 export type RuleMatch =
@@ -112,21 +113,41 @@ function normalised(word: string): string {
   return plain.length > 1 && plain.endsWith('/') ? plain.slice(0, -1) : plain;
 }
 
+/** Whether a word that may be others could be this one, or have it among those that it becomes. */
+function couldBe(wanted: string, { text, values, splits, isPattern = false, start, end }: Word): boolean {
+  if (values !== undefined) {
+    return values.some((value) => normalised(value) === wanted || optionsOf([value]).includes(wanted));
+  }
+  // `*` is a file that is here: no other directory, and no option.
+  if (isPattern && /^(?:[*?[]|[+@!]\()/.test(text) && /^[-/]/.test(wanted)) return false;
+  return (splits && !isPattern) || (wanted.startsWith(start) && wanted.endsWith(end));
+}
+
+/** `--registry` is given by `--registry=X`, and by `--regis` to most programs; `-o` by `-o5`. */
+function isGiven(wanted: string, options: readonly string[]): boolean {
+  if (options.includes(wanted)) return true;
+  if (/^-[A-Za-z]$/.test(wanted)) return options.some((option) => option.startsWith(wanted));
+  const names = options.flatMap((option) => option.split('=')[0] ?? []);
+  return names.some((name) => name.length > 2 && name.startsWith('--') && wanted.startsWith(name));
+}
+
 /** What could be meant: the program however it is called, its subcommand, its options and the other operands anywhere. */
-function refuses(rule: readonly string[], { words, hasSubcommands = false }: Reading): boolean {
+function refuses(rule: readonly string[], { words, open = [], hasSubcommands = false }: Reading): boolean {
   const [program = ''] = rule;
   if (posix.basename(program) !== words[0]) return false;
-  const options = new Set(optionsOf(words));
+  const options = optionsOf(words);
   const given = operandsOf(words).map(normalised);
   const wanted = operandsOf(rule).map(normalised);
   // The program itself is first on both sides.
   const first = hasSubcommands ? 2 : 1;
   const leading = wanted.slice(1, first).every((word, at) => word === given[at + 1]);
   const others = given.slice(first);
+  // Others are before a subcommand: `git -C "$HERE" push`.
+  const isOpen = (word: string) => open.some((each) => words.includes(each.text) && couldBe(word, each));
   return (
     leading &&
-    wanted.slice(first).every((word) => others.includes(word)) &&
-    optionsOf(rule).every((option) => options.has(option))
+    wanted.slice(first).every((word) => others.includes(word) || isOpen(word)) &&
+    optionsOf(rule).every((option) => isGiven(option, options) || isOpen(option))
   );
 }
 

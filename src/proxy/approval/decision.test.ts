@@ -29,6 +29,40 @@ function rule(what: Action, match: RuleMatch | string, agent = '*'): Rule {
   return makeRule(what, agent, typeof match === 'string' ? { command: match.split(' ') } : match);
 }
 
+describe('a rule that denies', () => {
+  it('is about what a computed word, or one of several, could be', async () => {
+    for (const [words, refused, others] of [
+      [
+        'git push --force',
+        ['git push $F', 'git push "$B"', 'git push origin "$(cat f)"', 'F="--force x"; git push $F'],
+        ['git -C "$D" push', 'git push "x$B"', 'git push *', 'B=main; git push $B', 'git pull $F'],
+      ],
+      [
+        'rm /data',
+        ['rm "/da$X"', 'for f in /data x; do rm $f; done', 'ls | xargs rm', 'rm /d*', 'rm {/data,x}', 'rm "$X"*'],
+        ['rm *', 'rm *.o', 'rm "$D/x"', 'for f in a b; do rm $f; done', 'rm /d*b', 'rm {a,b}.o'],
+      ],
+      ['rm -r', ['rm -*', 'rm x$(ls)'], ['rm *']],
+      [
+        'npm install --registry',
+        ['npm install --registry=x', 'npm install --regis x'],
+        ['npm install --reg-x', 'npm install --'],
+      ],
+      ['tar -C', ['tar -C/x -xf a'], ['tar -xf a']],
+    ] as const) {
+      const rules = [rule('deny', words)];
+      for (const text of refused) assert.equal(await action(text, { rules }), 'deny', text);
+      for (const text of others) assert.notEqual(await action(text, { rules }), 'deny', text);
+    }
+  });
+
+  it('says so', async () => {
+    const rules = [rule('deny', 'rm -r')];
+    assert.match((await decided('rm $X', { rules })).reason, /a rule on what a computed word of it could be/);
+    assert.match((await decided('rm -r $X', { rules })).reason, /a rule on this command/);
+  });
+});
+
 describe('without a rule', () => {
   it('what only looks is allowed', async () => {
     assert.equal(await action('git status && ls | wc -l'), 'allow');

@@ -103,10 +103,11 @@ function decideReading(reading: Reading, request: CommandToDecide): Decided {
   const named = decidingRule(rules.filter((rule) => ruleMatches(rule, reading)));
   if (named !== undefined) {
     const categories = classNames(reading.classes);
+    const isWritten = ruleMatches(named, { ...reading, open: [] });
     return {
       action: named.action,
       categories,
-      reason: `${reading.why} (a rule on this command)`,
+      reason: `${reading.why} (a rule on ${isWritten ? 'this command' : 'what a computed word of it could be'})`,
       rule: named.id,
       words: ruleWords(reading),
     };
