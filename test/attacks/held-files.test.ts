@@ -149,9 +149,10 @@ time.sleep(600)`;
       await asked.reported(/^1 held 28672 1 0$/);
       asked.ask(2, request.commandWithInput, command(['cat']));
       await asked.reported(/^2 held 28672 1 0$/);
+      // Now, and not when that has ended: what is told right after it may have come with it.
+      asked.said.length = 0;
       asked.ask(2, request.signal, Buffer.from([9, 0, 0, 0]));
       await asked.reported(/^2 exited /);
-      asked.said.length = 0;
       await asked.reported(/^1 held 28672 1 0$/);
     } finally {
       await asked.end();

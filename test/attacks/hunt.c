@@ -133,9 +133,12 @@ static _Noreturn void hunt(const char *name, int number) {
 }
 
 static _Noreturn void breed(const char *name) {
+  const pid_t parent = getpid();
   for (;;) {
     pid_t pid = fork();
     if (pid == 0) {
+      /* One that a hunter has stopped would keep the streams of its starter open for good. */
+      if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent) _exit(1);
       dup2(0, FIRST_DESCRIPTOR);
       prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
       prctl(PR_SET_NAME, name);
