@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,6 +67,19 @@ describe('a kept jail', () => {
     await kept;
     assert.ok(performance.now() - start >= 79);
     assert.deepEqual([readdirSync(place.directory), ends()], [[], 1]);
+  });
+
+  it('is there as long as its process has the socket, also where that answers nobody', async () => {
+    const { place, keep } = stage();
+    assert.equal(await isLive(place), false);
+    const library = createRequire(import.meta.url)(nativeProgram('fuse.node')) as { listen(path: string): number };
+    const descriptor = withSocketPath(place, (path) => library.listen(path));
+    // More than the kernel lets wait there.
+    for (let count = 0; count < 140; count += 1) assert.ok(await isLive(place), `${count} wait`);
+    await assert.rejects(keep({}), { code: 'EEXIST' });
+    closeSync(descriptor);
+    assert.equal(await isLive(place), false);
+    assert.equal(await isLive({ ...place, directory: place.facts }), false);
   });
 
   it('is not idle while a client is there, whenever that came', async () => {

@@ -3,7 +3,7 @@ import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeFileAtomic } from '../base/atomic-file.js';
-import { ErrnoError } from '../base/errno.js';
+import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { terminationGraceMilliseconds } from '../base/limits/commands.js';
 import type { KeptJailPlace } from './jail-place.js';
 import type { KeptJail } from './kept-jail.js';
@@ -30,9 +30,12 @@ export function withSocketPath<T>(place: KeptJailPlace, use: (path: string) => T
   }
 }
 
-/** Whether anybody answers there. */
+/** What the kernel says where no process has the socket. Else one has it: too many may wait for it, or we have too many files open. */
+const nobody: readonly unknown[] = ['ECONNREFUSED', 'ENOENT', 'ENOTDIR'];
+
+/** Whether a process has its socket. */
 export function isLive(place: KeptJailPlace): Promise<boolean> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     try {
       withSocketPath(place, (path) => {
         const socket = connect(path);
@@ -40,10 +43,12 @@ export function isLive(place: KeptJailPlace): Promise<boolean> {
           socket.destroy();
           resolve(true);
         });
-        socket.once('error', () => resolve(false));
+        socket.once('error', (error: NodeJS.ErrnoException) => resolve(!nobody.includes(error.code)));
       });
-    } catch {
-      resolve(false); // there is no such directory
+    } catch (error) {
+      // There is no such directory that we may see.
+      if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR') || hasCode(error, 'EACCES')) resolve(false);
+      else reject(fromSystemError(error, 'look for a kept jail', place.directory));
     }
   });
 }
