@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { storePaths } from '../../vault/store/layout.js';
 import { closeFork, openFork } from '../../vault/vault.js';
 import { resolveAuthority } from '../grants/authority-of.js';
@@ -207,10 +208,27 @@ describe('a command that needs an approval', () => {
       id = asked.id;
       throw new Error('no terminal');
     };
-    // What it waits for beside is for the time to end.
-    const late = { approvalMilliseconds: 300, onApproval: failing };
-    await assert.rejects(ask(undefined, late), { message: 'no terminal' });
+    await assert.rejects(ask(undefined, { onApproval: failing }), { message: 'no terminal' });
     assert.equal(approvalsOf(host).one(id).attended, false);
+    // Not when its minute is over, for which this process would have to stay.
+    for (let looks = 0; approvalsOf(host).one(id).answer === undefined && looks < 100; looks += 1) await sleep(20);
+    assert.deepEqual([approvalsOf(host).one(id).answer?.granted, recorded.at(-1)?.type], [false, 'approval.deny']);
+  });
+
+  it('that cannot be recorded leaves no request that waits', async () => {
+    const { ask } = await stage();
+    const append = (entry: Parameters<Host['recorder']['append']>[0]) => {
+      if (entry.type === 'approval') throw new Error('no room');
+      return host.recorder.append(entry);
+    };
+    const known = approvalsOf(host)
+      .all()
+      .map((each) => each.asked.id);
+    await assert.rejects(ask(once, {}, { ...host, recorder: { append } }), { message: 'no room' });
+    const left = approvalsOf(host)
+      .all()
+      .find((each) => !known.includes(each.asked.id));
+    assert.deepEqual([left?.attended, left && statusOf(left, host.now().getTime())], [false, 'expired']);
   });
 
   it('whose answer was linked by one who was killed then is recorded once, and acted upon once', async () => {

@@ -50,8 +50,8 @@ export interface Approved extends NetworkGrant {
   confirmDirectories(): Promise<void>;
 }
 
-/** Until an answer is there, or the time is over: then it is denied, unless an answer came first. */
-async function answerTo({ host, request }: Asking, asked: Asked): Promise<ApprovalAnswer> {
+/** Until an answer is there, or the time is over: then it is denied, unless an answer came first. So it is when no one waits any more. */
+async function answerTo({ host, request }: Asking, asked: Asked, ended: AbortSignal): Promise<ApprovalAnswer> {
   const store = approvalsOf(host);
   const deny = (why: string) =>
     answerApproval(host, asked, { granted: false, scope: 'once', by: 'ctx', why, network: [] });
@@ -59,6 +59,7 @@ async function answerTo({ host, request }: Asking, asked: Asked): Promise<Approv
     const answer = settledAnswer(host, store.one(asked.id));
     if (answer !== undefined) return answer;
     if (request.signal?.aborted === true) return deny('whoever asked went away');
+    if (ended.aborted) return deny('it could not be asked');
     if (host.now().getTime() >= asked.expiresAt) return deny('no answer came in time');
     await sleep(approvalLookMilliseconds);
   }
@@ -74,8 +75,8 @@ async function shownAndAnswered(asking: Asking, asked: Asked): Promise<ApprovalA
   try {
     // The person who is shown it may fail to hear the answer: that must end the wait, too.
     return await Promise.race([
-      answerTo(asking, asked),
-      ...(shown === undefined ? [] : [shown.then(() => answerTo(asking, asked))]),
+      answerTo(asking, asked, ended.signal),
+      ...(shown === undefined ? [] : [shown.then(() => answerTo(asking, asked, ended.signal))]),
     ]);
   } finally {
     ended.abort();
@@ -111,7 +112,13 @@ function ask(asking: Asking, bound: Bindings): Attended {
   );
   const { id, agent, argv, directory, expiresAt } = attended.asked;
   const facts = { argv, directory, categories, rule, expiresAt, digest, lasting };
-  host.recorder.append({ type: 'approval', object: `approval/${id}`, status: 'begin', agent, facts });
+  try {
+    host.recorder.append({ type: 'approval', object: `approval/${id}`, status: 'begin', agent, facts });
+  } catch (error) {
+    // No one waits for it: nobody is to be asked.
+    attended.leave();
+    throw error;
+  }
   return attended;
 }
 
