@@ -4,7 +4,9 @@ import fc from 'fast-check';
 import { seeded } from '../../../test/property/seeded.js';
 import { clashing } from '../tree/clashing.js';
 import type { Change } from '../tree/tree.js';
+import type { OpenFork } from '../vault.js';
 import { type ApplyChoices, type ConflictChoice, mayTouch, planApply, refuseBothSides } from './apply-plan.js';
+import { planRoots } from './plan-roots.js';
 
 const name = fc.constantFrom('a', 'b', 'a-b', 'ab');
 const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/'));
@@ -317,4 +319,18 @@ describe('what ctx keeps of its own among files of the person', () => {
     assert.deepEqual(left(otherMode('tools')), [], 'a mode of the directory is no end of it');
     assert.deepEqual(left(change('tools/ctxx', 'added'), change('tool', 'deleted')), []);
   });
+});
+
+it('conflicts at more paths than a call takes arguments are refused as one is', async () => {
+  const paths = Array.from({ length: 130_000 }, (_, number) => `file-${number}`);
+  const fork = {
+    vault: { roots: { workspace: '/project' } },
+    meta: { base: [], deltas: [], live: 'live', clashes: paths },
+    paths: { tree: () => '/nowhere' },
+    owner: { shift: 0 },
+    tree: { compare: async () => new Map() },
+  } as unknown as OpenFork;
+  const changes = new Map([['workspace', paths.map((at) => change(at, 'modified'))]]);
+  const { undecided } = await planRoots(fork, changes, { conflicts: 'refuse' }, undefined);
+  assert.equal(undecided.length, paths.length);
 });

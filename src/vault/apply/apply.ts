@@ -127,7 +127,7 @@ async function keepReplaced(
     // The trunk has most of it already. A directory that is not copied is its own trunk: a link would be to the person's file.
     const links = !(vault.uncopied === true && key === workspaceRoot);
     await tree.mirror({ root, into, layers, shift: owner.shift, paths: replaced, shown: layers, links });
-    saved.push(...(await savedSince(fork, key, into, plan.steps)).map((path) => shownPath(vault.roots, key, path)));
+    for (const path of await savedSince(fork, key, into, plan.steps)) saved.push(shownPath(vault.roots, key, path));
   }
   if (saved.length > 0) {
     await discard(fork.store, tree, [paths.layer(layer)]);

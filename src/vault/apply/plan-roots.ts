@@ -79,7 +79,7 @@ export async function planRoots(
     const plan = planApply(list, clashes, await agreedPaths(fork, key, clashes), own);
     const sameContent = sameContentOf(list);
     byRoot.set(key, { ...plan, sameContent, ...(await timesIn(fork, key, sameContent, own, times?.get(key))) });
-    open.push(...plan.undecided.map((path) => shownPath(roots, key, path)));
+    for (const path of plan.undecided) open.push(shownPath(roots, key, path));
   }
   return { byRoot, undecided: open };
 }

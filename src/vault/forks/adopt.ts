@@ -108,8 +108,7 @@ export async function adoptTrunk(
     const lowers = treesOf(fork.paths, base.base, key);
     const found = clashing(list, await fork.tree.diff({ uppers, lowers, tellsUnlisted: true }));
     const refreshed = await refreshedIndexes(fork, treesOf(fork.paths, stack.base, key), lowers, found);
-    const edited = found.filter((path) => !refreshed.has(path));
-    clashes.push(...edited.map((path) => shownPath(vault.roots, key, path)));
+    for (const path of found) if (!refreshed.has(path)) clashes.push(shownPath(vault.roots, key, path));
   }
   const known = new Set(stack.base);
   const fresh = vault.trunk.filter((layer) => !known.has(layer));

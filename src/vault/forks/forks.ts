@@ -83,7 +83,7 @@ async function copyOfLive(access: VaultAccess, meta: ForkMeta, child: string): P
   const problems: Problem[] = [];
   for (const key of rootsOf(paths, meta.live)) {
     const layers = treesOf(paths, [meta.live], key);
-    problems.push(...(await tree.merge({ layers, into: paths.tree(layer, key), copies: true })));
+    for (const each of await tree.merge({ layers, into: paths.tree(layer, key), copies: true })) problems.push(each);
   }
   return [{ position: meta.position, base: meta.base, deltas: [...meta.deltas, layer] }, problems];
 }

@@ -45,7 +45,7 @@ export async function addRoots(fork: OpenFork, request: RootRequest): Promise<Ro
       const done = await importRoot(fork, vault, key, path, request);
       vault = done.vault;
       imported.push(key);
-      problems.push(...done.problems.map((each) => ({ ...each, path: `${path}/${each.path}` })));
+      for (const each of done.problems) problems.push({ ...each, path: `${path}/${each.path}` });
     }
     return { fork: { ...fork, vault }, keys, imported, problems };
   });

@@ -200,7 +200,8 @@ export async function takeEdits(
     const layers = treesOf(paths, vault.trunk, key);
     const into = paths.tree(layer, key);
     const shift = owner.shift;
-    problems.push(...(await tree.mirror({ root, into, layers, shift, paths: edits, shown: shownBy?.(key) })));
+    const mirrored = await tree.mirror({ root, into, layers, shift, paths: edits, shown: shownBy?.(key) });
+    for (const problem of mirrored) problems.push(problem);
   }
   if (layer !== undefined) await check?.(vault, layer);
   const layers = layer === undefined ? [] : [layer];

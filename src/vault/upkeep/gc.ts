@@ -83,7 +83,7 @@ function dropSeenSteps(access: VaultAccess): void {
     const [newest] = forkVersions(paths.fork(name).directory);
     return newest === undefined ? [] : [newest.value, ...newest.value.checkpoints].map(({ position }) => position);
   });
-  const oldest = Math.min(existingVault(access).position, ...positions);
+  const oldest = positions.reduce((least, each) => Math.min(least, each), existingVault(access).position);
   if (!existsSync(paths.allEdits)) return;
   for (const name of readdirSync(paths.allEdits)) {
     if (Number.parseInt(name, 10) <= oldest) rmSync(paths.edits(Number.parseInt(name, 10)), { force: true });
