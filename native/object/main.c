@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,12 +39,22 @@ static int connected(void) {
   return -1;
 }
 
+/*
+ * A stream that does not block is shared with the process that made it so, as Node does with its own pipes: it is waited
+ * for all the same.
+ */
+static bool may_go_on(int stream, short events) {
+  if (errno == EINTR) return true;
+  struct pollfd ready = {.fd = stream, .events = events};
+  return errno == EAGAIN && (poll(&ready, 1, -1) >= 0 || errno == EINTR);
+}
+
 /* What is left of a frame's room after the paths is as much input as there may be. */
 static ssize_t read_input(char *into, size_t room) {
   size_t had = 0;
   while (had < room) {
     ssize_t got = read(STDIN_FILENO, into + had, room - had);
-    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && may_go_on(STDIN_FILENO, POLLIN)) continue;
     if (got < 0) return -1;
     if (got == 0) break;
     had += (size_t)got;
@@ -54,7 +65,7 @@ static ssize_t read_input(char *into, size_t room) {
 static bool print_whole(int stream, const char *bytes, size_t size) {
   while (size > 0) {
     ssize_t written = write(stream, bytes, size);
-    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && may_go_on(stream, POLLOUT)) continue;
     if (written < 0) return false;
     bytes += written;
     size -= (size_t)written;

@@ -17,7 +17,7 @@ const program = `
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, Socket } from 'node:net';
 const { ObjectFrames, objectFrame } = await import(${JSON.stringify(new URL('wire.js', import.meta.url).href)});
 const tool = '/run/ctx/own.tool';
 fs.copyFileSync(${JSON.stringify(nativeProgram('object'))}, tool);
@@ -169,6 +169,44 @@ for (const bytes of [
   results.malformed.push([reply.readUInt32LE(0), reply.length]);
 }
 
+/** Its streams are another process's, too, which does not want to block: its input comes late, and its output is read late. */
+execFileSync('mkfifo', ['late-in', 'late-out']);
+const { O_RDONLY, O_WRONLY, O_NONBLOCK } = fs.constants;
+const [input, gives] = [O_RDONLY, O_WRONLY].map((flag) => fs.openSync('late-in', flag | O_NONBLOCK));
+const [reads, output] = [O_RDONLY, O_WRONLY].map((flag) => fs.openSync('late-out', flag | O_NONBLOCK));
+let asked;
+serve = (socket) => {
+  const frames = new ObjectFrames();
+  socket.on('data', (chunk) => {
+    for (const { payload } of frames.push(chunk)) {
+      asked = payload;
+      socket.end(Buffer.concat([objectFrame('O', Buffer.alloc(300_000, 'z')), exit(0)]));
+    }
+  });
+};
+const patient = spawn(tool, [], { stdio: [input, output, 'ignore'] });
+// Node makes what it starts a program with block, and what it has itself not.
+const shared = [input, output].map((fd) => new Socket({ fd, readable: false, writable: true }));
+let code;
+patient.once('exit', (ended) => { code = ended; });
+const moment = () => new Promise((resolve) => setTimeout(resolve, 20));
+await moment();
+fs.writeSync(gives, '{}');
+fs.closeSync(gives);
+const some = Buffer.alloc(65_536);
+let heardBytes = 0;
+for (let ended = false; !ended; ) {
+  ended = code !== undefined;
+  await moment();
+  try {
+    for (let got; (got = fs.readSync(reads, some)) > 0; ) heardBytes += got;
+  } catch (error) {
+    if (error.code !== 'EAGAIN') throw error;
+  }
+}
+results.shared = [code, asked?.toString().split('\\0').at(-1), heardBytes];
+for (const socket of shared) socket.destroy();
+
 fs.mkdirSync('/run/gone');
 const late = spawn('sh', ['-c', 'cd /run/gone && rmdir /run/gone && exec ' + tool], { stdio: 'ignore' });
 results.gone = (await once(late, 'close'))[0];
@@ -223,6 +261,10 @@ describe('the program of an object', { skip }, () => {
       [69, '', true],
     ]);
     assert.deepEqual([results['gone'], results['unserved']], [1, 69]);
+  });
+
+  it('waits for streams that another process made not to block', () => {
+    assert.deepEqual(results['shared'], [0, '{}', 300_000]);
   });
 
   it('reaches what is beneath the directory it is given, and nothing else, whatever is asked of it', () => {
