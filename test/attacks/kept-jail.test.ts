@@ -67,8 +67,14 @@ forEachUser(
 
     test('it gets nothing of the next command before that is the program', { skip }, () =>
       hunted(19, async ({ project }) => {
-        for (let start = 0; start < starts; start += 1) await run(project, 'true', ['--timeout', '5s']);
-        const told = await hits(project);
+        const start = () => run(project, 'true', ['--timeout', '5s']);
+        for (let count = 0; count < starts; count += 1) await start();
+        let told = await hits(project);
+        // On a busy machine it may have been in time for none of them.
+        for (let more = 0; told.length === 0 && more < 4 * starts; more += 1) {
+          await start();
+          told = await hits(project);
+        }
         assert.deepEqual(new Set(told), new Set(['met']), 'it was there in time, and won nothing');
       }),
     );
