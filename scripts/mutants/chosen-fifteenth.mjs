@@ -58,8 +58,8 @@ export const chosenFifteenth = [
   },
   {
     file: 'src/sdk/vfs/create.ts',
-    from: '    for (const { filesystem } of opened) await filesystem.close();\n',
-    to: '',
+    from: 'await closed(opened.map(({ filesystem }) => filesystem));',
+    to: 'await closed([]);',
     why: 'a store would stay locked where another mount beside it cannot be made',
     tests: ['vfs/vfs.test'],
   },
