@@ -16,8 +16,8 @@ export const chosenDecide = [
   },
   {
     file: 'src/audit/chain.ts',
-    from: "!isFull(error) || !mayUseReserve || !this.#options.reserve.release()",
-    to: "!isFull(error) || !this.#options.reserve.release()",
+    from: '!isFull(error) || !mayUseReserve || !this.#options.reserve.release()',
+    to: '!isFull(error) || !this.#options.reserve.release()',
     why: 'what begins on a full disk would use up the room for how it ends',
     tests: ['audit/chain'],
   },
