@@ -34,3 +34,26 @@ it('of several places each is shown, with what leads there, and nothing beside t
     ['d/e', 'd/e/x'],
   );
 });
+
+it('moving is no way to read: neither a file, nor a directory above what may be read', () => {
+  const guard = new Guard({ 'fs.read': ['/read', '/dir/sub'] });
+  const move = (from: string, to: string) =>
+    guard.move('rename', from.split('/').filter(Boolean), to.split('/').filter(Boolean));
+  for (const [from, to] of [
+    ['/other', '/read/x'],
+    ['/dir', '/read/x'],
+    ['/other', '/dir'],
+    ['/', '/read/x'],
+  ] as const) {
+    assert.throws(() => move(from, to), { code: 'EACCES' }, `${from} ${to}`);
+  }
+  for (const [from, to] of [
+    ['/read/x', '/read/y'],
+    ['/dir/sub', '/read/x'],
+    ['/read/x', '/other'],
+    ['/other', '/more'],
+    ['/dir', '/more'],
+  ] as const) {
+    move(from, to);
+  }
+});

@@ -155,6 +155,12 @@ describe('an operation on a guarded tree', () => {
     assert.equal(await code(onlyTo, 'b', 'exchange'), 'EACCES');
     assert.equal(await code({ 'fs.create': ['/w/from'] }, 'n', 'replace'), 'EACCES');
     assert.equal(await code({ 'fs.delete': ['/w/to'] }, 'n', 'replace'), 'EACCES');
+    // What could not be read where it was cannot be where it comes to.
+    assert.equal(await code({ 'fs.read': ['/w/to'] }, 'n', 'replace'), 'EACCES');
+    assert.equal(await code({ 'fs.read': ['/w/to/n/below'] }, 'n', 'replace'), 'EACCES');
+    assert.equal(await code({ 'fs.read': ['/w/from'] }, 'n', 'replace'), 'done');
+    assert.equal(await code({ 'fs.read': ['/w/from/a', '/w/to'] }, 'n', 'replace'), 'done');
+    assert.equal(await code({ 'fs.read': ['/w/from'] }, 'b', 'exchange'), 'EACCES');
   });
 
   it('finds nothing of what no grant shows, by name and in a listing', async () => {

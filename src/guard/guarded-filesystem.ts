@@ -192,6 +192,8 @@ export function guardedFileSystem(inner: FileSystem, guard: Guard): FileSystem {
         passEntry('fs.delete', 'rename', from, name),
         passEntry('fs.create', 'rename', to, newName),
       ];
+      guard.move('rename', source, target);
+      if (rule === 'exchange') guard.move('rename', target, source);
       const steps = function* (): Steps<void> {
         const replaced = yield* ask(inner.lookup(to, newName));
         if (replaced !== undefined) pass('fs.delete', 'rename', target);

@@ -19,11 +19,18 @@ export interface Gate {
   enter(scope: TreeScope, operation: string, path: Name): void;
   /** Throws ENOENT where the path is not to be seen, EACCES where it is and this may not be done with it. */
   pass(scope: TreeScope, operation: string, path: readonly Name[]): void;
+  /** Throws EACCES where what is moved could be read at its new place, and not where it is. */
+  move(operation: string, from: readonly Name[], to: readonly Name[]): void;
   /** Whether a listing shows it. */
   shows(path: readonly Name[]): boolean;
 }
 
-export const openGate: Gate = { enter: () => undefined, pass: () => undefined, shows: () => true };
+export const openGate: Gate = {
+  enter: () => undefined,
+  pass: () => undefined,
+  move: () => undefined,
+  shows: () => true,
+};
 
 export interface OpenFlags extends OpenMode {
   readonly create?: boolean | undefined;
@@ -200,6 +207,7 @@ export class VfsTree {
   *#rename(path: Name, newPath: Name, rule: RenameRule): Steps<void> {
     const source = yield* this.#walk('fs.delete', 'rename', path, false);
     const target = yield* this.#walk('fs.create', 'rename', newPath, false);
+    this.#gate.move('rename', source.path, target.path);
     if (target.found !== undefined) this.#gate.pass('fs.delete', 'rename', target.path);
     if (source.found === undefined) throw failure('ENOENT', 'rename', path);
     this.#refuseMountPoint('rename', path, source);
