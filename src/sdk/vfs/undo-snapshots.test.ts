@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { automaticSnapshots } from '../../base/limits/trees.js';
 import { nativeProgram } from '../../base/native-program.js';
+import { uniqueName } from '../../base/unique-name.js';
 import { openChunkedStore } from '../../vfs/engines/chunked/chunked.js';
 import { editsOf, listSnapshots } from '../../vfs/engines/chunked/snapshots.js';
 import { settleSnapshots } from './undo-snapshots.js';
@@ -19,11 +20,15 @@ const namesOf = async (file: string) => (await listSnapshots(file)).map(([name])
 
 it('the oldest that mounts left go beyond the most that are kept, and those of a person stay', async () => {
   // In their order by name, too: some are made in the same millisecond.
-  const left = Array.from({ length: automaticSnapshots + 2 }, (_, at) => `before-${String(at).padStart(3, '0')}`);
-  const persons = ['a-before-b', 'before', 'first', 'last'];
+  const left = Array.from(
+    { length: automaticSnapshots + 2 },
+    (_, at) => `before-1-mabcd${String(at).padStart(3, '0')}-abcdefg`,
+  );
+  const made = `before-${uniqueName()}`;
+  const persons = ['a-before-b', 'before', 'before-my-big-change', 'before-release', 'first', 'last'];
   const file = join(directory, 'tree');
   const opened = await openChunkedStore({ file, writable: true, create: true, lockLibrary, root });
-  for (const each of [...persons.slice(0, 3), ...left, 'last']) opened.store.snapshot(each);
+  for (const each of [...persons.slice(0, -1), ...left.slice(0, -1), made, 'last']) opened.store.snapshot(each);
   await opened.store.close();
   opened.release();
   const after = await editsOf(file);
@@ -34,7 +39,7 @@ it('the oldest that mounts left go beyond the most that are kept, and those of a
     [false, 3],
   ] as const) {
     const undo = await settleSnapshots([file], { before, isChanged, lockLibrary });
-    assert.deepEqual(await namesOf(file), [...persons, ...left.slice(first)].sort());
+    assert.deepEqual(await namesOf(file), [...persons, ...left.slice(first, -1), made].sort());
     assert.deepEqual(undo, isChanged ? [{ file, before, after }] : []);
   }
 });

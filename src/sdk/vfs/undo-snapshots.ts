@@ -12,7 +12,8 @@ export interface SettlingSnapshot {
   readonly lockLibrary: string;
 }
 
-const isAutomatic = (name: string) => name.startsWith('before-');
+/** By `uniqueName`: a process, the milliseconds since 1970, the nanoseconds since the machine was started. `before-release` is a person's. */
+const isAutomatic = (name: string) => /^before-[0-9a-z]{1,6}-[0-9a-z]{8}-[0-9a-z]{5,13}$/.test(name);
 
 export async function settleSnapshots(
   files: readonly string[],
