@@ -29,7 +29,10 @@ export async function rcloneFileSystem({ remote, writable }: RcloneOptions): Pro
     // Not with the signals of our terminal: it ends after us.
     detached: true,
   });
-  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const gone = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
   const end = async () => {
     child.stdin?.destroy();
     await gone;
@@ -77,7 +80,10 @@ function started(child: ChildProcess, remote: string): Promise<string> {
       clearTimeout(late);
       resolve(address);
     });
-    child.once('error', (error) => refuse('EIO', `it could not be started: ${error.message}`));
+    child.once('error', (error) => {
+      clearTimeout(late);
+      refuse('EIO', `it could not be started: ${error.message}`);
+    });
     child.stderr?.once('end', () => {
       clearTimeout(late);
       if (/rclone: not found/.test(said)) {

@@ -479,6 +479,28 @@ describe('what is written to a remote tree', () => {
     assert.equal(store.asked.at(-1), 'close');
   });
 
+  it('goes to the store also where that of another file is refused, unless the store does not answer', async () => {
+    for (const way of ['sync', 'close'] as const) {
+      for (const [at, name] of ['first', 'second', 'third'].entries()) {
+        const { handle } = await made(`${way}-${name}`);
+        await tree.write(handle, 0, Buffer.from(`ours ${at}`));
+      }
+      store.put(`${way}-first`, 'theirs');
+      await refuses('ESTALE', () => tree[way]());
+      const now = ['first', 'second', 'third'].map((name) => stored(`${way}-${name}`));
+      assert.deepEqual(now, ['theirs', 'ours 1', 'ours 2'], way);
+    }
+    tree = remoteFileSystem(store, true);
+    for (const name of ['one', 'other']) {
+      const { handle } = await made(name);
+      await tree.write(handle, 0, Buffer.from('ours'));
+    }
+    store.take();
+    store.failing = refused('ETIMEDOUT');
+    await refuses('ETIMEDOUT', () => tree.sync());
+    assert.equal(store.take().length, 1);
+  });
+
   it('is refused by one that was opened to be read, which shows that in its modes', async () => {
     store.put('d/f', 'text');
     tree = remoteFileSystem(store, false);

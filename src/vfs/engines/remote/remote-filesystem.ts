@@ -4,6 +4,7 @@
  *
  * Stores have no links, owners, modes and times of ours: that is declared, and refused. What others change is seen after a second.
  */
+import { hasCode } from '../../../base/errno.js';
 import type { Answer, Steps } from '../../answer.js';
 import { failure } from '../../failure.js';
 import type {
@@ -34,6 +35,20 @@ import { StagedFile } from './staged-file.js';
 const blockSize = 4096;
 const endlessBlocks = 2 ** 40 / blockSize;
 const largestFile = 5 * 2 ** 40;
+
+/** Also after one that is refused. But not where the store does not answer: each would be waited for as long. Throws what failed first. */
+async function eachOf<T>(all: readonly T[], act: (each: T) => Answer<void>): Promise<void> {
+  const failed: unknown[] = [];
+  for (const each of all) {
+    try {
+      await act(each);
+    } catch (error) {
+      failed.push(error);
+      if (hasCode(error, 'ETIMEDOUT')) break;
+    }
+  }
+  if (failed.length > 0) throw failed[0];
+}
 
 export function remoteFileSystem(store: RemoteStore, writable: boolean): FileSystem {
   const engine = new RemoteFileSystem(store, writable);
@@ -353,13 +368,13 @@ class RemoteFileSystem implements FileSystem {
     const changed = this.#nodes.all().filter((node) => node.changed && !node.removed);
     if (changed.length === 0) return;
     return this.#turn(async () => {
-      for (const node of changed) await this.#contents.upload(node);
+      await eachOf(changed, (node) => this.#contents.upload(node));
     });
   }
 
   async close(): Promise<void> {
     try {
-      for (const handle of this.#open.all()) await this.release(handle);
+      await eachOf(this.#open.all(), (handle) => this.release(handle));
     } finally {
       await this.#store.close();
     }
