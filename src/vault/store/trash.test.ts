@@ -84,6 +84,12 @@ describe('what is thrown away', () => {
     for (const name of ['b/x', 'b/deep/y']) write(name);
     throwAwayContents(store(), at('b'));
     assert.deepEqual([readdirSync(at('b')), trashCount(store())], [[], 2]);
+    // Not UTF-8, between others: readers of text name it otherwise.
+    for (const name of ['a', '\xff', 'z']) {
+      writeFileSync(Buffer.concat([Buffer.from(`${at('b')}/`), Buffer.from(name, 'latin1')]), '');
+    }
+    throwAwayContents(store(), at('b'));
+    assert.deepEqual([readdirSync(at('b')), trashCount(store())], [[], 3]);
     write('file');
     assert.throws(() => throwAwayContents(store(), at('file')), { code: 'ENOTDIR' });
     assert.throws(() => throwAway(store(), at('file/x')), { code: 'ENOTDIR' });

@@ -2,7 +2,17 @@
  * The trash of a store: what is thrown away moves here in one rename, and a process in the background frees it
  * (`emptyTrashLater`, native/tree/empty.c): dropping a large tree costs the person nothing.
  */
-import { chmodSync, closeSync, fstatSync, mkdirSync, openSync, readdirSync, renameSync, statfsSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  type PathLike,
+  readdirSync,
+  renameSync,
+  statfsSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { directoryFlags } from '../../base/directory-identity.js';
@@ -14,7 +24,7 @@ import { isLocked } from './locks.js';
 import type { Store } from './store.js';
 
 /** Gives the owner of a directory every right to it. A link is not followed: a command may have made it, to a file of the person's. */
-function letOwnerIn(directory: string): void {
+function letOwnerIn(directory: PathLike): void {
   const descriptor = openSync(directory, directoryFlags);
   try {
     const { mode } = fstatSync(descriptor);
@@ -28,7 +38,7 @@ function letOwnerIn(directory: string): void {
  * Moving a directory writes its `..`: a tree whose top the person may not write is opened first. Root needs no
  * permission.
  */
-export function moveTree(from: string, to: string): void {
+export function moveTree(from: PathLike, to: PathLike): void {
   try {
     renameSync(from, to);
   } catch (error) {
@@ -62,16 +72,27 @@ export function throwAwayOrLeave(store: Store, layer: string): void {
   }
 }
 
-/** Moves away what is in the directory, and leaves itself: a kept jail has it mounted, and goes on. A missing one is fine. */
+/**
+ * Moves away what is in the directory, and leaves itself: a kept jail has it mounted, and goes on. A missing one is fine. Names are
+ * bytes: one that is not UTF-8 would be missing under the text that is made of it.
+ */
 export function throwAwayContents(store: Store, directory: string): void {
   try {
     // A command may have taken all rights to its home or `/tmp` away.
     letOwnerIn(directory);
-    const names = readdirSync(directory);
+    const names = readdirSync(directory, { encoding: 'buffer' });
     if (names.length === 0) return;
     const away = join(storePaths(store.directory).trash, uniqueName());
     mkdirSync(away, { mode: 0o700 });
-    for (const name of names) moveTree(join(directory, name), join(away, name));
+    const below = (top: string, name: Buffer) => Buffer.concat([Buffer.from(`${top}/`), name]);
+    for (const name of names) {
+      try {
+        moveTree(below(directory, name), below(away, name));
+      } catch (error) {
+        // A process that outlived its command deleted it: the others are still there.
+        if (!hasCode(error, 'ENOENT')) throw error;
+      }
+    }
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw fromSystemError(error, 'throw away', directory);
   }
