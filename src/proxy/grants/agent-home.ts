@@ -8,8 +8,8 @@ import { contains } from '../../authority/absolute-path.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { uniqueName } from '../../base/unique-name.js';
 import type { JailIdentity, JailView } from '../../jail/plan.js';
-import type { Store } from '../../vault/store/store.js';
 import { throwAway } from '../../vault/store/trash.js';
+import type { Host } from '../host.js';
 
 /** In every home: what the agent writes, and what it only reads. */
 const ownParts = ['data', 'cache'] as const;
@@ -31,16 +31,17 @@ export function homesIn(root: string, { shared }: Pick<JailView, 'shared'>): rea
   return shared.map(({ source }) => source).filter((source) => contains(join(root, 'home'), source));
 }
 
-/** Away with its agent: the next one of this name begins anew. */
-export function removeAgentHome(store: Store, directory: string): void {
+/** Away with its agent: the next one of this name begins anew. Commands of the agent may still be at work in it. */
+export function removeAgentHome({ store, tree }: Pick<Host, 'store' | 'tree'>, directory: string): void {
   const there = lstatSync(directory, { throwIfNoEntry: false });
   if (there === undefined) return;
   try {
     throwAway(store, directory);
   } catch (error) {
-    // Of objects on another disk than the store.
+    // Of objects on another disk than the store. Not by paths: a directory that is a link by the next call would be emptied, too.
     if (!hasCode(error, 'EXDEV')) throw error;
-    rmSync(directory, { recursive: true, force: true });
+    if (there.isDirectory()) tree.removeAtOnce(directory);
+    else rmSync(directory, { force: true });
   }
 }
 

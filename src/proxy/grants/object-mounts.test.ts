@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import {
+  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
@@ -21,11 +22,13 @@ import type { ViewEntry } from '../../authority/view.js';
 import { nativeProgram } from '../../base/native-program.js';
 import type { JailIdentity, JailView } from '../../jail/plan.js';
 import { openStore } from '../../vault/store/store.js';
+import { Tree } from '../../vault/tree/tree.js';
 import { agentHomeDirectory, homesIn, prepareAgentHome, removeAgentHome } from './agent-home.js';
 import { objectMounts, refuseForeignHomes, refuseUnsharedSpaces } from './object-mounts.js';
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'ctx-objects-')));
 after(() => rmSync(base, { recursive: true, force: true }));
+const tree = new Tree({ program: nativeProgram('tree') });
 const [root, system] = [join(base, 'root'), join(base, 'system')];
 const places = { roots: [root, system], line: ['ada', 'bob'] } as const;
 const home = (agent: string) => agentHomeDirectory(root, 1000, agent);
@@ -206,14 +209,40 @@ describe('the home of an agent', () => {
   });
 
   it('is gone with its agent, and counted where a view shows it', () => {
-    const store = openStore(join(base, 'store'), nativeProgram('flock.node'));
-    removeAgentHome(store, home('ada'));
-    removeAgentHome(store, home('ada'));
+    const host = { store: openStore(join(base, 'store'), nativeProgram('flock.node')), tree };
+    removeAgentHome(host, home('ada'));
+    removeAgentHome(host, home('ada'));
     assert.deepEqual([existsSync(home('ada')), existsSync(home('bob'))], [false, true]);
     const shared = [home('bob'), join(root, 'homes'), join(root, 'shared/own')].map((source) => ({ source }));
     assert.deepEqual(homesIn(root, { shared } as unknown as JailView), [home('bob')]);
     symlinkSync(home('bob'), join(base, 'link'));
-    removeAgentHome(store, join(base, 'link'));
+    removeAgentHome(host, join(base, 'link'));
     assert.deepEqual([existsSync(join(base, 'link')), existsSync(home('bob'))], [false, true]);
+  });
+
+  it('is gone on another disk than the store, too, by the program that goes by no paths', () => {
+    const other = mkdtempSync('/dev/shm/ctx-objects-');
+    const removed: string[] = [];
+    const host = {
+      store: openStore(join(base, 'store'), nativeProgram('flock.node')),
+      tree: Object.assign(new Tree({ program: tree.program }), {
+        removeAtOnce: (path: string) => {
+          removed.push(path);
+          tree.removeAtOnce(path);
+        },
+      }),
+    };
+    try {
+      if (lstatSync(other).dev === lstatSync(base).dev) return;
+      const [directory, link] = [join(other, 'ada'), join(other, 'link')];
+      mkdirSync(join(directory, 'closed/deep'), { recursive: true });
+      for (const path of [link, join(directory, 'link')]) symlinkSync(home('bob'), path);
+      chmodSync(join(directory, 'closed'), 0);
+      for (const path of [directory, link]) removeAgentHome(host, path);
+      assert.deepEqual([readdirSync(other), existsSync(home('bob')), removed], [[], true, [directory]]);
+      assert.throws(() => tree.removeAtOnce(join(base, 'store/meta.json')), { code: 'ENOTDIR' });
+    } finally {
+      rmSync(other, { recursive: true, force: true });
+    }
   });
 });

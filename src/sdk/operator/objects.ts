@@ -232,11 +232,11 @@ export class Objects {
         remedy: `remove them first: ctx agent rm ${children[0]}`,
       });
     }
-    const { root, store } = this.#host;
+    const { root } = this.#host;
     const uid = this.#kind === 'agent' ? inspectAgent(object).values.uid : undefined;
     recordedAct(this.#host, this.#verb('rm', name, { tier: object.tier }), () => {
       removeObject(object);
-      if (uid !== undefined) removeAgentHome(store, agentHomeDirectory(root, uid, name));
+      if (uid !== undefined) removeAgentHome(this.#host, agentHomeDirectory(root, uid, name));
     });
   }
 }

@@ -6,7 +6,7 @@ import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
 import { childProcess } from '../../base/child-process.js';
 import type { InodeIdentity } from '../../base/directory-identity.js';
-import { type ErrnoCode, ErrnoError, fullDiskRemedy } from '../../base/errno.js';
+import { type ErrnoCode, ErrnoError, fromSystemError, fullDiskRemedy } from '../../base/errno.js';
 import { nativeErrorBytes } from '../../base/limits/store.js';
 import { decodePath, encodePath } from '../../base/path-bytes.js';
 import { isReady } from '../../base/ready-program.js';
@@ -199,6 +199,18 @@ export class TreeProgram {
     } catch {
       // as above
     }
+  }
+
+  /** Has ended when this returns, which holds everything else up: for what is seldom, and must not be asynchronous. */
+  runToEnd(words: readonly string[]): void {
+    const [verb = ''] = words;
+    const { status, signal, stderr, error } = childProcess().spawnSync(this.path, [...words, ...endsWithUs()], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: {},
+      cwd: '/',
+    });
+    if (error !== undefined) throw fromSystemError(error, `tree ${verb}`, this.path);
+    if (status !== 0) throw failure(verb, status, signal, stderr);
   }
 
   /** As `#runBeside`, for a process that runs one command. */

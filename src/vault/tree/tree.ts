@@ -334,6 +334,11 @@ export class Tree {
     await this.#program.run({ words: ['delete', directory], signal: options.signal });
   }
 
+  /** The same, before it returns. */
+  removeAtOnce(directory: string): void {
+    this.#program.runToEnd(['delete', directory]);
+  }
+
   /** Of an open file that another process shares: closing it here would leave it locked. */
   unlock(descriptor: number): void {
     const library = this.#lockLibraryOrNone();
