@@ -243,3 +243,16 @@ it('who is at work is named by the process that ends it, the first of many, each
   }
   assert.deepEqual([commandText(['a', 'b c']), commandText(['y'.repeat(1001)]).length], ['a b c', 1000]);
 });
+
+it('a member that cannot say what waits for its end is at work no more', async () => {
+  const place = placeOf();
+  const kept = await keepPlace(tree, place);
+  const member = await Member.enter(tree, place, facts, [], kept);
+  rmSync(place.joined);
+  mkdirSync(place.joined);
+  member.foundWaiting(0);
+  assert.deepEqual(await liveOf(place), ['first']);
+  assert.throws(() => member.foundWaiting(1), { code: 'EISDIR' });
+  assert.deepEqual(await liveOf(place), []);
+  leavePlace(kept);
+});

@@ -68,9 +68,18 @@ export class Member {
     appendFileSync(this.#place.joined, `${JSON.stringify(command)}\n`, { mode: 0o600 });
   }
 
-  /** So many paths of the person's wait for the end of the group: the process that ends in it says so. */
+  /**
+   * So many paths of the person's wait for the end of the group: the process that ends in it says so. It has left where that cannot be
+   * written: its command does not begin then, and a kept jail would hold the fork for as long as it lives.
+   */
   foundWaiting(waiting: number): void {
-    if (waiting > 0) appendFileSync(this.#place.joined, `${JSON.stringify({ waiting })}\n`, { mode: 0o600 });
+    if (waiting === 0) return;
+    try {
+      appendFileSync(this.#place.joined, `${JSON.stringify({ waiting })}\n`, { mode: 0o600 });
+    } catch (error) {
+      this.leave();
+      throw error;
+    }
   }
 
   /** Where the list of those that came ends: commands that come from here on are those `since` it. */
