@@ -85,6 +85,8 @@ describe('blame', () => {
     const once = [exec('one', ['added a']), apply()];
     assert.deepEqual(commandOf([...once, undo('begin'), undo('failed')], 'a'), ['applied', 'added', 'one']);
     assert.deepEqual(commandOf([...once, undo('ok')], 'a'), ['pending', 'added', 'one']);
+    const empty = record('apply', 'ok', { origin, steps: [], heldBack: [] });
+    assert.deepEqual(commandOf([...once, empty, undo('ok')], 'a'), ['pending', 'added', 'one']);
     assert.equal(commandOf([...once, undo('ok'), record('drop', 'ok', { origin })], 'a'), undefined);
     const twice = [...once, exec('two', ['modified a']), apply(), exec('three', ['modified a']), undo('ok')];
     assert.deepEqual(commandOf(twice, 'a'), ['pending', 'modified', 'two']);

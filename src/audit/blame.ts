@@ -124,8 +124,11 @@ class PathHistory {
   }
 
   #apply(by: FoundRecord, touches: readonly Touch[]): void {
-    const { object: fork } = by.body;
-    this.#applies.set(fork, [...(this.#applies.get(fork) ?? []), { by, touches, applied: this.applied }]);
+    const { object: fork, facts } = by.body;
+    const steps = facts?.['steps'];
+    // One that wrote nothing is not what the next undo takes back.
+    if (!Array.isArray(steps) || steps.length > 0)
+      this.#applies.set(fork, [...(this.#applies.get(fork) ?? []), { by, touches, applied: this.applied }]);
     const last = touches.at(-1);
     const isIn = isWritten(by, this.#path);
     if (isIn && last !== undefined) this.applied = { ...last, by };

@@ -244,6 +244,22 @@ describe('a rollback', () => {
     assert.deepEqual(await now(), { theirs: 'edited' });
   });
 
+  it('is a conflict where the person edited what the fork applied: taking that back would undo their edit', async () => {
+    for (const name of ['one', 'two']) write(`project/${name}`, 'mine');
+    await command((directory) => {
+      for (const name of ['one', 'two']) put(name, 'inside')(directory);
+    });
+    const apply = () => withFork((fork) => applyFork(fork, { conflicts: 'refuse', allowSensitive: true }));
+    await apply();
+    write('project/one', 'edited');
+    await withFork((fork) => syncFork(fork));
+    await withFork((fork) => restorePaths(fork, findCheckpoint(fork, '1'), ['one']));
+    assert.deepEqual([state().clashes, await now()], [['one'], { one: 'mine', two: 'inside' }]);
+    await back('1');
+    assert.deepEqual([state().clashes, await now()], [['one'], { one: 'mine', two: 'mine' }]);
+    assert.deepEqual([(await apply()).done, lookAt(at('project'))], [false, { one: 'edited', two: 'inside' }]);
+  });
+
   it('forgets a conflict that it takes back, and has those again that were at its time', async () => {
     write('project/own', 'mine');
     write('project/other', 'mine');

@@ -7,6 +7,7 @@
 import { ErrnoError } from '../../base/errno.js';
 import { automaticCheckpoints, checkpointReasonCharacters } from '../../base/limits/store.js';
 import { isLiveTouched } from '../fork-trees.js';
+import { refreshedIndexes } from '../git/refreshed-indexes.js';
 import {
   type Checkpoint,
   type CheckpointTree,
@@ -17,8 +18,10 @@ import {
   type Stack,
 } from '../store/fork-meta.js';
 import { makeLayer, treesOf } from '../store/layer-pool.js';
+import { shownPath } from '../store/root-paths.js';
 import { stepsSince } from '../store/trunk-steps.js';
 import { isForkName, type VaultMeta } from '../store/vault-meta.js';
+import { clashing } from '../tree/clashing.js';
 import type { Change } from '../tree/tree.js';
 import { type OpenFork, withMeta } from '../vault.js';
 import { adoptTrunk } from './adopt.js';
@@ -149,9 +152,29 @@ export async function lastCheckpoint(fork: OpenFork): Promise<LastCheckpoint> {
   });
 }
 
+/** Of what the person edited, what a layer of what was before an apply shows otherwise: the next apply would undo their edit. */
+async function editsTakenBack(
+  fork: OpenFork,
+  key: string,
+  layer: string,
+  over: readonly string[],
+  edited: readonly string[],
+): Promise<readonly string[]> {
+  const { paths, tree, meta } = fork;
+  if (edited.length === 0) return [];
+  const uppers = treesOf(paths, [layer], key);
+  const changes = await tree.diff({ uppers, lowers: over, tellsUnlisted: true });
+  const whole = edited.filter((path) => path.endsWith('/'));
+  const inWhole = whole.length === 0 ? [] : changes.map(({ path }) => path).filter(atOrBelow(whole));
+  const found = [...clashing(edited, changes), ...inWhole];
+  const refreshed = await refreshedIndexes(fork, treesOf(paths, meta.base, key), over, found);
+  return found.filter((path) => !refreshed.has(path));
+}
+
 /**
  * The checkpoint's stack on the trunk of now. What this fork has applied since then shows as it was, so that applying it again
- * takes it back; what the person edited shows as they left it, and so does a root that the fork had not used by then.
+ * takes it back, and is a clash where the person edited it, too; what else they edited shows as they left it, and so does a
+ * root that the fork had not used by then.
  */
 export async function stackOfCheckpoint(
   fork: OpenFork,
@@ -164,6 +187,9 @@ export async function stackOfCheckpoint(
   const applied = appliedWith(steps, fork.name);
   if (pathCount(applied) === 0) return [stack, clashes];
   const entered = enteredWith(steps, fork.name);
+  // Where a step is lost, what was applied may have been edited.
+  const met = steps.every((step) => step !== undefined) ? entered : applied;
+  const open = new Set(clashes);
   const layer = makeLayer(paths, { fork: fork.name });
   for (const [key, list] of applied) {
     const from = treesOf(paths, [...to.base, ...to.deltas], key);
@@ -174,8 +200,10 @@ export async function stackOfCheckpoint(
     const [isApplied, isEdited, own] = [atOrBelow(list), atOrBelow(entered.get(key) ?? []), new Set(list)];
     const isWanted = (path: string) => own.has(path) || (isApplied(path) && !isEdited(path));
     await makePathLayer(fork, { from, over, into: paths.tree(layer, key), isWanted });
+    for (const path of await editsTakenBack(fork, key, layer, over, met.get(key) ?? []))
+      open.add(shownPath(vault.roots, key, path));
   }
-  return [{ ...stack, deltas: [...stack.deltas, layer] }, clashes];
+  return [{ ...stack, deltas: [...stack.deltas, layer] }, [...open]];
 }
 
 /**

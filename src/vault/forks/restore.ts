@@ -2,7 +2,7 @@
 
 import type { Checkpoint } from '../store/fork-meta.js';
 import { copyTop, makeLayer, treesOf } from '../store/layer-pool.js';
-import { refuseForeign, rootOf, topPath } from '../store/root-paths.js';
+import { pathWithin, refuseForeign, rootOf, topPath } from '../store/root-paths.js';
 import { type OpenFork, withMeta } from '../vault.js';
 import { isBack, saveCheckpoint, stackOfCheckpoint } from './checkpoint.js';
 import { atOrBelow, makePathLayer } from './path-layer.js';
@@ -27,8 +27,9 @@ export async function restorePaths(fork: OpenFork, to: Checkpoint, shown: readon
     byRoot.set(found[0], [...(byRoot.get(found[0]) ?? []), found[1]]);
   }
   // On the trunk that the fork is on: what the person edited since is theirs, and what they edit now waits.
-  const [then] = await stackOfCheckpoint(saved.fork, to, { ...vault, trunk: meta.base, position: meta.position });
+  const [then, met] = await stackOfCheckpoint(saved.fork, to, { ...vault, trunk: meta.base, position: meta.position });
   const layer = makeLayer(paths, { fork: fork.name });
+  const clashes = new Set(meta.clashes);
   for (const [key, list] of byRoot) {
     const from = treesOf(paths, [...then.base, ...then.deltas], key);
     const over = treesOf(paths, [...meta.base, ...meta.deltas], key);
@@ -37,6 +38,11 @@ export async function restorePaths(fork: OpenFork, to: Checkpoint, shown: readon
     const isWanted = whole ? () => true : atOrBelow(list);
     await makePathLayer(fork, { from, over, into, isWanted, forward: { after: 'now', among: [] } });
     if (whole) copyTop(from[0], into);
+    for (const path of met) {
+      const within = pathWithin(vault.roots, key, path);
+      if (within !== undefined && isWanted(within)) clashes.add(path);
+    }
   }
-  return withMeta(saved.fork, { ...meta, deltas: [...meta.deltas, layer] }, { durable: false });
+  const after = { ...meta, deltas: [...meta.deltas, layer], clashes: [...clashes].sort() };
+  return withMeta(saved.fork, after, { durable: false });
 }
