@@ -6,7 +6,7 @@ import { seeded } from '../../test/property/seeded.js';
 import { ErrnoError, hasCode } from '../base/errno.js';
 import { heldOf, outcomeOf, type Report, refusalOf, splitReports } from './report.js';
 
-const { EACCES, EAGAIN, EINVAL, ELOOP, ENOENT, ENOSPC, EPERM, ESTALE } = constants.errno;
+const { EACCES, EAGAIN, EINVAL, ELOOP, ENOENT, ENOSPC, ENOTDIR, EPERM, ESTALE } = constants.errno;
 const report = (what: string, rest = '', id = 0): Report => ({ id, what, rest });
 const failed = (name: string, errno: number, what = '/some path') => report('failed', `7 ${name} ${errno} ${what}`);
 
@@ -71,13 +71,22 @@ describe('why a jail was refused', () => {
   });
 
   it('is said of the program itself, and of what was asked of a kept jail', () => {
-    const program = { operation: 'exec', path: 'some program' };
-    assert.deepEqual(of('command', ENOENT, 'some program'), {
+    const program = { operation: 'exec', path: '/some program' };
+    assert.deepEqual(of('command', ENOENT, '/some program'), {
       ...program,
       code: 'ENOENT',
       remedy: 'install it under /usr, or put its directory ',
     });
-    assert.deepEqual(of('command', EACCES, 'some program'), { ...program, code: 'EACCES', remedy: undefined });
+    assert.match(of('command', ENOENT, 'ls -la').remedy ?? '', /^give a program and its arguments as words/);
+    for (const [code, errno] of [
+      ['ENOENT', ENOENT],
+      ['ENOTDIR', ENOTDIR],
+    ] as const)
+      assert.deepEqual(of('directory-of-command', errno, '/p/gone'), {
+        ...{ code, operation: 'start in', path: '/p/gone' },
+        remedy: 'start in another one, or see in `ctx diff` w',
+      });
+    assert.deepEqual(of('command', EACCES, '/some program'), { ...program, code: 'EACCES', remedy: undefined });
     assert.match(refusalOf(failed('command', ENOENT)).message, /no such program/);
     assert.match(refusalOf(failed('command', EACCES)).message, /cannot be executed/);
     const asked = { operation: 'jail', path: undefined };

@@ -102,6 +102,11 @@ const replaced = 'the path has changed since it was granted; look at it and try 
 
 const remediesByCode: Partial<Record<ErrnoCode, string>> = { ELOOP: plantedLink, ESTALE: replaced, EAGAIN: crowded };
 
+const remedyOfMissing = (program: string) =>
+  /\s/.test(program) && !program.includes('/')
+    ? 'give a program and its arguments as words of their own; --shell TEXT takes a text for the shell'
+    : 'install it under /usr, or put its directory on your PATH';
+
 export function refusalOf({ rest: line }: Report): ErrnoError {
   const [, name = '', number = '', ...rest] = line.split(' ');
   const code = errnoNames.get(Number(number)) ?? 'EIO';
@@ -112,7 +117,15 @@ export function refusalOf({ rest: line }: Report): ErrnoError {
       operation: 'exec',
       path: what,
       reason: missing ? 'no such program in the jail' : 'the program cannot be executed',
-      remedy: missing ? 'install it under /usr, or put its directory on your PATH' : undefined,
+      remedy: missing ? remedyOfMissing(what) : undefined,
+    });
+  }
+  if (name === 'directory-of-command' && (code === 'ENOENT' || code === 'ENOTDIR')) {
+    return new ErrnoError(code, {
+      operation: 'start in',
+      path: what,
+      reason: code === 'ENOENT' ? 'the fork has no such directory' : 'expected a directory',
+      remedy: 'start in another one, or see in `ctx diff` what became of it',
     });
   }
   if (name === 'request') {

@@ -184,7 +184,7 @@ export function showCommand<Ended extends RunEnd>(
       progress.clear();
       const exitCode = exitCodeOfRefusal(error);
       if (exitCode === undefined || !(error instanceof ErrnoError)) throw error;
-      if (json) printJson(errorJson(error));
+      if (json) printJson(errorJson(error, exitCode));
       else printError(errorText(error, painter(process.stderr)));
       return exitCode;
     },

@@ -187,10 +187,11 @@ export class ClientConnection {
     } catch (error) {
       if (!(error instanceof ErrnoError)) throw error;
       const paint = painter({ isTTY: request.isTerminal.stderr }, request.environment);
+      const exitCode = exitCodeOfRefusal(error) ?? exitCodeFor(error);
       if (request.words.includes('--json'))
-        await this.#print('O', `${harmlessJson(JSON.stringify(errorJson(error)))}\n`);
+        await this.#print('O', `${harmlessJson(JSON.stringify(errorJson(error, exitCode)))}\n`);
       else await this.#print('E', errorText(error, paint));
-      this.#end(exitCodeOfRefusal(error) ?? exitCodeFor(error));
+      this.#end(exitCode);
     }
   }
 

@@ -105,5 +105,6 @@ describe('an error as machines read it', () => {
       version: 1,
       error: { code: 'EACCES', operation: 'open', path: '/w\n', reason: 'closed', exitCode: 13 },
     });
+    assert.match(JSON.stringify(errorJson(error, 126)), /"exitCode":126/, 'of a command that was not executed');
   });
 });

@@ -101,7 +101,7 @@ export function errorText(error: ErrnoError, paint: Paint): string {
   return `${paint('red', 'ctx:')} ${operation}${where}: ${visible(error.reason)} ${paint('dim', `(${error.code})`)}${remedy}\n`;
 }
 
-export function errorJson(error: ErrnoError): unknown {
+export function errorJson(error: ErrnoError, exitCode: number = exitCodeFor(error)): unknown {
   return {
     version: 1,
     decision: decisionOf(error),
@@ -111,7 +111,7 @@ export function errorJson(error: ErrnoError): unknown {
       path: error.path,
       reason: error.reason,
       remedy: error.remedy,
-      exitCode: exitCodeFor(error),
+      exitCode,
     },
   };
 }
