@@ -1,5 +1,6 @@
 /** Events near their objects: to the first tier that has the object, to its session, and nowhere else. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -8,10 +9,11 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { objectLogBytes } from '../base/limits/objects.js';
 import { agentIn, eventText, type ProjectionPlaces, parentIn, projectEvents } from './projection.js';
@@ -84,6 +86,31 @@ describe('an event', () => {
     assert.equal(statSync(join(base, events)).mode & 0o777, 0o644 & ~process.umask());
   });
 
+  it('follows no link that the agent made in its home, and waits for no pipe', () => {
+    const session = { ...entry, session: 's1' };
+    const own = 'root/home/7/agent/coder';
+    made('outside/session/s1');
+    const file = 'outside/session/s1/events.jsonl';
+    writeFileSync(join(base, file), '');
+    const plants: readonly (readonly [target: string, at: string])[] = [
+      ['outside/session', `${own}/session`],
+      ['outside/session/s1', `${own}/session/s1`],
+      [file, `${own}/session/s1/events.jsonl`],
+      ['outside/none', `${own}/session/s1/events.jsonl`],
+    ];
+    for (const [target, at] of plants) {
+      made(dirname(at));
+      symlinkSync(join(base, target), join(base, at));
+      projectEvents(places)(session, ts);
+      assert.deepEqual([text(file), existsSync(join(base, 'outside/none'))], ['', false], at);
+      rmSync(join(base, 'root'), { recursive: true });
+    }
+    made(`${own}/session/s1`);
+    execFileSync('mkfifo', [join(base, own, 'session/s1/events.jsonl')]);
+    projectEvents(places)(session, ts);
+    rmSync(join(base, 'outside'), { recursive: true });
+  });
+
   it('is nowhere where an agent or a session has a name that is none', () => {
     made('root/agent/coder.d', 'root/agent/a', 'root/tool/ls.d', 'outside.d', 'root/outside.d');
     for (const name of ['', '.', '..', '../outside', 'a/../../outside', null, undefined]) {
@@ -113,16 +140,18 @@ describe('an event', () => {
   });
 
   it('begins another log where one is past its limit, and keeps the one before', () => {
-    made('root/agent/coder.d');
-    const log = 'root/agent/coder.d/log';
-    for (const [size, isKept] of [
-      [objectLogBytes, false],
-      [objectLogBytes + 1, true],
+    const session = { ...entry, session: 's' };
+    for (const [log, size, isKept] of [
+      ['root/agent/coder.d/log', objectLogBytes, false],
+      ['root/agent/coder.d/log', objectLogBytes + 1, true],
+      ['root/home/7/agent/coder/session/s/events.jsonl', objectLogBytes, false],
+      ['root/home/7/agent/coder/session/s/events.jsonl', objectLogBytes + 1, true],
     ] as const) {
+      made(dirname(log));
       writeFileSync(join(base, log), Buffer.alloc(size, 'x'));
-      projectEvents(places)(entry, ts);
+      projectEvents(places)(session, ts);
       assert.equal(text(`${log}.old`)?.length, isKept ? size : undefined);
-      assert.equal(text(log)?.length, (isKept ? 0 : size) + eventText(entry, ts).length);
+      assert.equal(text(log)?.length, (isKept ? 0 : size) + eventText(session, ts).length);
     }
   });
 

@@ -2,8 +2,20 @@
  * Events near their objects: the same that is in the chain, in the least that an event says, for anyone who looks at an
  * agent's files. A convenience, not the truth: what cannot be written here is not a failure.
  */
-import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import {
+  appendFileSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { directoryFlags } from '../base/directory-identity.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { objectLogBytes } from '../base/limits/objects.js';
 import { isChainName } from './layout.js';
@@ -22,6 +34,52 @@ function appendEvent(path: string, text: string): void {
     if (!hasCode(error, 'ENOENT')) throw fromSystemError(error, 'log', path);
   }
   appendFileSync(path, text, { mode: 0o644 });
+}
+
+const { O_APPEND, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
+
+/** Acts in a directory of the one that is open, which is made where it is missing; a link in its place is refused. */
+function inDirectory<T>(above: number, name: string, act: (directory: number) => T): T {
+  const path = `/proc/self/fd/${above}/${name}`;
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  }
+  const directory = openSync(path, directoryFlags);
+  try {
+    return act(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+/** The agent writes its home, and `session/` too where a mount lies in that: no link of its is followed, and no pipe waited for. */
+function appendSessionEvent(agentHome: string, session: string, text: string): void {
+  mkdirSync(agentHome, { recursive: true, mode: 0o700 });
+  const home = openSync(agentHome, O_DIRECTORY);
+  try {
+    inDirectory(home, 'session', (sessions) =>
+      inDirectory(sessions, session, (directory) => {
+        const path = `/proc/self/fd/${directory}/events.jsonl`;
+        const open = () => openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o644);
+        let file = open();
+        try {
+          if (fstatSync(file).size > objectLogBytes) {
+            renameSync(path, `${path}.old`);
+            const next = open();
+            closeSync(file);
+            file = next;
+          }
+          appendFileSync(file, text);
+        } finally {
+          closeSync(file);
+        }
+      }),
+    );
+  } finally {
+    closeSync(home);
+  }
 }
 
 export interface ProjectionPlaces {
@@ -79,14 +137,16 @@ export function projectEvents(places: ProjectionPlaces): (entry: RecordEntry, ts
     projectCall(places, entry, ts);
     if (agent === undefined || agent === null || !isChainName(`agent/${agent}`)) return;
     const text = eventText(entry, ts);
-    const objects = agentDirectories(places, agent).filter((path) => existsSync(path));
-    const home = join(places.root, 'home', String(places.uid));
+    const log = agentDirectories(places, agent).find((path) => existsSync(path));
+    const home = join(places.root, 'home', String(places.uid), 'agent', agent);
     const isNamed = session !== undefined && session !== null && isChainName(`agent/${session}`);
-    const events = isNamed ? [join(home, 'agent', agent, 'session', session, 'events.jsonl')] : [];
-    for (const path of [...objects.slice(0, 1).map((directory) => join(directory, 'log')), ...events]) {
+    const acts = [
+      ...(log === undefined ? [] : [() => appendEvent(join(log, 'log'), text)]),
+      ...(isNamed ? [() => appendSessionEvent(home, session, text)] : []),
+    ];
+    for (const act of acts) {
       try {
-        if (path.endsWith('events.jsonl')) mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-        appendEvent(path, text);
+        act();
       } catch (error) {
         // The chain has it. A full disk or a foreign file is not worth stopping for.
         if (!(error instanceof ErrnoError) && !(error instanceof Error && 'code' in error)) throw error;
