@@ -80,6 +80,8 @@ describe('an error that nobody foresaw', () => {
   it('of a full, failing or closed disk is said as what it is', () => {
     const remedies: Readonly<Record<string, string>> = {
       ENOSPC: '  try: make room on the filesystem of that path\n',
+      EDQUOT:
+        '  try: remove files of yours on the filesystem of that path: the most that you may have there is reached (quota)\n',
       EFBIG: '  try: raise the limit of file sizes (ulimit -f)\n',
     };
     for (const code of ['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS', 'EACCES', 'EPERM']) {
