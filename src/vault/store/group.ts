@@ -5,7 +5,7 @@
  * All that work at one time share the live layer and its mounts, and are a group: the fork is frozen before its first and after
  * its last. Files (worker-file) are taken by those who hold the fork's lock (member), and stay for the next. Anybody may read.
  */
-import { closeSync, openSync, statSync, writeSync } from 'node:fs';
+import { closeSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { ErrnoError } from '../../base/errno.js';
 import { isStopped } from '../../base/process-table.js';
@@ -18,8 +18,8 @@ import {
   namedProcess,
   namesIn,
   openWorker,
-  padded,
   readWorkerFile,
+  say,
   type Worker,
 } from './worker-file.js';
 
@@ -78,7 +78,7 @@ export function lastTime({ group }: ForkPaths): bigint {
 export function forget({ group }: ForkPaths, { name }: Worker): void {
   const descriptor = openSync(join(group, name), 'r+');
   try {
-    writeSync(descriptor, padded(''), 0);
+    say(descriptor, '');
   } finally {
     closeSync(descriptor);
   }

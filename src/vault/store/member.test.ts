@@ -18,6 +18,7 @@ import {
   keepPlace,
   leavePlace,
   openWorker,
+  padded,
   readWorkerFile,
   type Worker,
 } from './worker-file.js';
@@ -151,13 +152,35 @@ it('a place that is kept for a jail is its own while nothing runs, and free when
   next.leave();
 });
 
-it('a process that is gone keeps no place', async () => {
+it('nothing is left of a longer text: not in its own place, and not in that of the next', async () => {
+  const place = placeOf();
+  const command = '\u6f22"'.repeat(700);
+  const member = await Member.enter(tree, place, { ...facts, command }, []);
+  member.begin({ run: 'x'.repeat(3000), agent: null });
+  assert.ok(statSync(fileOf(place, member.name)).size > 6000);
+  member.does('short');
+  member.end({ run: 'x'.repeat(3000), agent: null });
+  assert.deepEqual(await liveOf(place), ['short']);
+  member.does(command);
+  assert.deepEqual(await liveOf(place), [command]);
+  member.leave();
+  const next = await Member.enter(tree, place, facts, []);
+  assert.deepEqual([next.name, await liveOf(place)], [member.name, ['first']]);
+  next.leave();
+});
+
+it('a process that is gone keeps no place, nor does one that has got its number since', async () => {
   const place = placeOf();
   mkdirSync(place.group);
   const gone = 2 ** 22 + 1;
   assert.deepEqual([isThere(process.pid), isThere(1), isThere(gone)], [true, true, false]);
-  writeFileSync(fileOf(place, '0'), JSON.stringify({ kept: gone, jail: 3 }).padEnd(4095).concat('\n'));
-  assert.deepEqual([keepersOf(place), idleJailsOf(place)], [[], []]);
+  for (const kept of [{ kept: gone }, { kept: process.pid, start: '1' }]) {
+    writeFileSync(fileOf(place, '0'), padded(JSON.stringify({ ...kept, jail: 3 })));
+    assert.deepEqual([keepersOf(place), idleJailsOf(place)], [[], []]);
+  }
+  // As an earlier version wrote it: its place is not taken, and nothing is ended for it.
+  writeFileSync(fileOf(place, '1'), padded(JSON.stringify({ kept: process.pid, jail: 3 })));
+  assert.deepEqual([keepersOf(place), idleJailsOf(place)], [[], [3]]);
   const member = await Member.enter(tree, place, facts, []);
   assert.equal(member.name, '0');
   member.leave();

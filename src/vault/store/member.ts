@@ -1,12 +1,12 @@
 /** One's own place in the group of a fork: taken, kept up to date and left again. */
-import { appendFileSync, closeSync, openSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, statSync, writeFileSync } from 'node:fs';
 import { hasCode } from '../../base/errno.js';
 import type { Tree } from '../tree/tree.js';
 import { type Arrived, arrivedIn } from './arrivals.js';
 import { readGroup } from './group.js';
 import type { ForkPaths } from './layout.js';
 import { removedMeanwhile } from './locks.js';
-import { type BegunRun, freePlace, type KeptPlace, keptText, padded, type Worker } from './worker-file.js';
+import { type BegunRun, freePlace, type KeptPlace, keptText, say, type Worker } from './worker-file.js';
 
 type Facts = Omit<Worker, 'name' | 'pid' | 'since' | 'runs' | 'jail'>;
 
@@ -137,7 +137,7 @@ export class Member {
   leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
-    writeSync(this.descriptor, this.#kept !== undefined ? keptText(this.#kept) : padded(''), 0);
+    say(this.descriptor, this.#kept !== undefined ? keptText(this.#kept) : '');
     if (this.#kept !== undefined) this.#tree.unlock(this.descriptor);
     else closeSync(this.descriptor);
   }
@@ -145,6 +145,6 @@ export class Member {
   #write(): void {
     if (this.#hasLeft) return;
     const { jailProcess } = this.#kept ?? {};
-    writeSync(this.descriptor, padded(JSON.stringify({ ...this.#worker, jailProcess })), 0);
+    say(this.descriptor, JSON.stringify({ ...this.#worker, jailProcess }));
   }
 }

@@ -2,9 +2,20 @@
  * One file of a fork's group (`group`): who is at work, or for whose kept jail the file is kept while nothing is mounted. Always as
  * long: coming and going makes no room on a full disk, and takes none.
  */
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { hasCode } from '../../base/errno.js';
+import { startOf } from '../../base/process-table.js';
 import { flag, having, integer, list, nullable, ofShape, optional, parsedAs, word } from '../../base/shape.js';
 import type { Tree } from '../tree/tree.js';
 import type { ForkPaths } from './layout.js';
@@ -49,7 +60,17 @@ export interface Worker extends AtWork {
 /** Of such a file. */
 const size = 4_096;
 
-export const padded = (text: string) => text.padEnd(Math.max(size, text.length + 1) - 1).concat('\n');
+export function padded(text: string): string {
+  const missing = size - 1 - Buffer.byteLength(text);
+  return `${text}${' '.repeat(Math.max(0, missing))}\n`;
+}
+
+/** What it says from now on. Of a longer text nothing is left: with its end behind another one the file would say nothing. */
+export function say(descriptor: number, text: string): void {
+  const bytes = Buffer.from(padded(text));
+  writeSync(descriptor, bytes, 0, bytes.length, 0);
+  if (fstatSync(descriptor).size > bytes.length) ftruncateSync(descriptor, bytes.length);
+}
 
 const processId = integer(1);
 const workerShape = having({
@@ -65,10 +86,17 @@ const workerShape = having({
   bound: optional(flag),
   mount: optional(word),
 });
-const keptShape = having({ kept: processId, jail: optional(processId) });
+/** `start` tells the process from a later one of the same number; an earlier version did not write it. */
+interface KeptFor {
+  readonly kept: number;
+  readonly start?: string | undefined;
+  readonly jail?: number | undefined;
+}
+
+const keptShape = having({ kept: processId, start: optional(word), jail: optional(processId) });
 
 /** What a file of the group says: somebody, or for whose kept jail it is kept while nothing is mounted there; or nothing. */
-export function readWorkerFile(descriptor: number): Partial<Worker & { readonly kept: number }> {
+export function readWorkerFile(descriptor: number): Partial<Worker & Omit<KeptFor, 'jail'>> {
   const bytes = Buffer.alloc(fstatSync(descriptor).size);
   const text = bytes.toString('utf8', 0, readSync(descriptor, bytes, 0, bytes.length, 0)).trim();
   // What is of neither shape is being written, or was cut off by its end.
@@ -102,9 +130,8 @@ export async function freePlace(tree: Tree, { group }: ForkPaths): Promise<KeptP
   for (let number = 0; ; number += 1) {
     const name = String(number);
     const descriptor = openPlace(group, name);
-    const { kept, ...found } = readWorkerFile(descriptor);
-    const isKept = kept !== undefined && isThere(kept);
-    if (!isKept && !isWorker(found) && (await isFree(tree, descriptor))) return { name, descriptor };
+    const { kept, start, ...found } = readWorkerFile(descriptor);
+    if (!isKeptFor(kept, start) && !isWorker(found) && (await isFree(tree, descriptor))) return { name, descriptor };
     closeSync(descriptor);
   }
 }
@@ -130,39 +157,51 @@ export interface KeptPlace {
   jail?: number | undefined;
 }
 
-export const keptText = ({ jail }: Pick<KeptPlace, 'jail'>) =>
-  padded(JSON.stringify({ kept: process.pid, ...(jail === undefined ? {} : { jail }) }));
+export function keptText({ jail }: Pick<KeptPlace, 'jail'>): string {
+  const found: KeptFor = { kept: process.pid, start: startOf(process.pid), jail };
+  return JSON.stringify(found);
+}
 
 /** With the fork's lock held. */
 export async function keepPlace(tree: Tree, place: ForkPaths): Promise<KeptPlace> {
   const kept = await freePlace(tree, place);
-  writeSync(kept.descriptor, keptText(kept), 0);
+  say(kept.descriptor, keptText(kept));
   tree.unlock(kept.descriptor);
   return kept;
 }
 
-function keptIn({ group }: ForkPaths): readonly { readonly kept: number; readonly jail?: number | null }[] {
+/** Whether the process that a place is kept for lives. */
+function isKeptFor(kept: number | undefined, start: string | undefined): kept is number {
+  if (kept === undefined) return false;
+  return start === undefined ? isThere(kept) : startOf(kept) === start;
+}
+
+function keptIn({ group }: ForkPaths): readonly (Omit<KeptFor, 'jail'> & Partial<Pick<Worker, 'jail'>>)[] {
   return namesIn(group).flatMap((name) => {
     const descriptor = openWorker(join(group, name));
     if (descriptor === undefined) return [];
     try {
-      const { kept, jail } = readWorkerFile(descriptor);
-      return kept !== undefined && isThere(kept) ? [{ kept, ...(jail === undefined ? {} : { jail }) }] : [];
+      const { kept, start, jail } = readWorkerFile(descriptor);
+      return isKeptFor(kept, start) ? [{ kept, start, ...(jail === undefined ? {} : { jail }) }] : [];
     } finally {
       closeSync(descriptor);
     }
   });
 }
 
-/** Processes that have a kept jail on the fork, and no command of it running. */
-export const keepersOf = (place: ForkPaths): readonly number[] => keptIn(place).map(({ kept }) => kept);
+/**
+ * Processes that have a kept jail on the fork, and no command of it running. They are named to be ended: one that may have got its number
+ * later, from one that was killed, is not.
+ */
+export const keepersOf = (place: ForkPaths): readonly number[] =>
+  keptIn(place).flatMap(({ kept, start }) => (start === undefined ? [] : [kept]));
 
 /** Owners of such jails: they have caches of the fork mounted, and not the fork. */
 export const idleJailsOf = (place: ForkPaths): readonly number[] => keptIn(place).flatMap(({ jail }) => jail ?? []);
 
 /** When its jail has ended. */
 export function leavePlace({ descriptor }: KeptPlace): void {
-  writeSync(descriptor, padded(''), 0);
+  say(descriptor, '');
   closeSync(descriptor);
 }
 
