@@ -82,6 +82,7 @@ static struct options parse(int count, char **words) {
   for (int i = 0; i < count; i++) {
     const char *word = words[i];
     bool *flag = strcmp(word, "--wait") == 0          ? &options.wait
+                 : strcmp(word, "--shared") == 0      ? &options.shared
                  : strcmp(word, "--copies") == 0      ? &options.copies
                  : strcmp(word, "--links") == 0       ? &options.links
                  : strcmp(word, "--sockets") == 0     ? &options.sockets
@@ -192,7 +193,8 @@ static void end_with_caller(pid_t caller) {
 /* The lock belongs to the open file description, which the parent shares: it stays held when this process ends. */
 static void take_lock(const struct options *options) {
   if (options->lock_fd < 0) return;
-  while (flock(options->lock_fd, options->wait ? LOCK_EX : LOCK_EX | LOCK_NB) != 0) {
+  const int kind = options->shared ? LOCK_SH : LOCK_EX;
+  while (flock(options->lock_fd, options->wait ? kind : kind | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     fail(errno == EWOULDBLOCK ? EBUSY : errno, "lock", "");
   }

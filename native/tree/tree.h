@@ -69,7 +69,7 @@ struct options {
   int progress_fd, lock_fd;
   int to_fd;    /* what `to` is, where it was opened before; or -1 */
   pid_t parent; /* whom this ends with; 0: whoever it is */
-  bool wait, privileged, copies, links, sockets, digests, whole, past_closed, forward, times, present, durable, undoes,
+  bool wait, shared, privileged, copies, links, sockets, digests, whole, past_closed, forward, times, present, durable, undoes,
       timed, stampless, trees, differing;
 };
 

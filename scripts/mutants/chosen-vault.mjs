@@ -58,8 +58,8 @@ export const chosenVault = [
   },
   {
     file: 'src/vault/store/fork-lock.ts',
-    from: '    if (live.length > 0) throw busyWith(options.what, live);\n    return { descriptor };',
-    to: '    if (live.length > 1) throw busyWith(options.what, live);\n    return { descriptor };',
+    from: 'if (first === undefined) return { descriptor };',
+    to: 'if (live.length <= 1 || first === undefined) return { descriptor };',
     why: 'a fork would be deleted or collected under a command that uses it',
     tests: ['store/member'],
   },

@@ -73,6 +73,9 @@ export const joinPatienceMilliseconds = 30_000;
 /** Made even after that time. */
 export const joinAttempts = 10;
 
+/** Who has left a group says nothing any more, and its jail holds its place until it has ended: that long it is waited for. */
+export const leavingMilliseconds = 2_000;
+
 /** Between two looks of the first that waits for room in a group. */
 export const roomAgainMilliseconds = 50;
 

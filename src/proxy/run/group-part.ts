@@ -1,5 +1,6 @@
 /** What one command has to do with those that are at work on its fork. Pure. */
 
+import { isLeaving } from '../../vault/store/group.js';
 import { isThere, type Worker } from '../../vault/store/worker-file.js';
 import type { Change } from '../../vault/tree/tree.js';
 
@@ -19,7 +20,8 @@ export function holdersOf(others: readonly Worker[], root: string): readonly num
  */
 export function isUnsettled(others: readonly Worker[], roots: readonly string[], lives = isThere): boolean {
   return roots.some((root) => {
-    const having = others.filter((other) => other.roots.includes(root));
+    // Of one that has left no one knows which it had.
+    const having = others.filter((other) => isLeaving(other) || other.roots.includes(root));
     return having.length > 0 && !having.some(({ jail }) => jail !== null && lives(jail));
   });
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { closeSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../../../test/support/process.js';
@@ -9,6 +10,7 @@ import { commandsAtWork } from '../../base/limits/commands.js';
 import { changesShownToPeople } from '../../base/limits/store.js';
 import { prepareRoot } from '../../vault/fork-trees.js';
 import { freshVault, tree } from '../../vault/forks/vault-fixture.js';
+import { lockQuietFork } from '../../vault/store/fork-lock.js';
 import { workspaceRoot } from '../../vault/store/layout.js';
 import { isLocked, takeLock } from '../../vault/store/locks.js';
 import { Member } from '../../vault/store/member.js';
@@ -85,6 +87,34 @@ describe('a fork that is opened beside others', () => {
     assert.equal(opened.others.length, 1);
     closeFork(opened);
     member.leave();
+  });
+
+  it('waits for the jail of one that has left, and has the fork to itself then', async () => {
+    const { place, open, enter } = await opening();
+    const member = await enter();
+    member.leave();
+    const held = async () => {
+      const descriptor = openSync(join(place.group, member.name), 'r');
+      await tree.lock({ descriptor, wait: false });
+      return descriptor;
+    };
+    const jail = await held();
+    const opened = openSettled([workspaceRoot], open);
+    assert.equal(await pending(opened), true);
+    assert.equal(await isLocked(tree, place.lock), false);
+    closeSync(jail);
+    assert.deepEqual((await opened).others, []);
+    closeFork(await opened);
+    for (const take of [
+      () => openFork(vault.request({ wait: false })).then(({ lockDescriptor }) => ({ descriptor: lockDescriptor })),
+      () => lockQuietFork(tree, place, { wait: true, purpose: 'test', what: 'main' }),
+    ]) {
+      const last = await held();
+      const taken = take();
+      assert.equal(await pending(taken), true);
+      closeSync(last);
+      closeSync((await taken).descriptor);
+    }
   });
 
   it('is looked at again where the one that it waited for has left', async () => {

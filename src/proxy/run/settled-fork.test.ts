@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { ErrnoError } from '../../base/errno.js';
 import { joinAgainMostMilliseconds, joinAttempts, joinPatienceMilliseconds } from '../../base/limits/commands.js';
 import type { Worker } from '../../vault/store/worker-file.js';
+import { isUnsettled } from './group-part.js';
 import { JoinPatience, Pauses, Standstill } from './settled-fork.js';
 
 const error = (code: 'ESRCH' | 'EIO') => new ErrnoError(code, { operation: 'jail start', reason: 'of a test' });
@@ -42,4 +43,14 @@ test('pauses between tries begin short, become longer, and are bounded', () => {
   assert.equal(drawn.at(-1), joinAgainMostMilliseconds);
   const [least, most] = [new Pauses().next(0), new Pauses().next(1)];
   assert.ok(least < most && least > 0);
+});
+
+test('one that has left, and is ending, may have had any directory: another one that has it is as good', () => {
+  const leaving = { ...worker('a', null), pid: 0, roots: [] };
+  const [mounted, lives] = [worker('b', 8), () => true];
+  const asked: readonly (readonly Worker[])[] = [[leaving], [mounted], [leaving, mounted], []];
+  assert.deepEqual(
+    asked.map((others) => isUnsettled(others, ['main'], lives)),
+    [true, false, false, false],
+  );
 });

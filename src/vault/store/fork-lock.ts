@@ -4,9 +4,9 @@
  */
 import { closeSync } from 'node:fs';
 import { ErrnoError } from '../../base/errno.js';
-import { waitToldMilliseconds } from '../../base/limits/commands.js';
+import { leavingMilliseconds, waitToldMilliseconds } from '../../base/limits/commands.js';
 import type { Tree } from '../tree/tree.js';
-import { busyWith, endOf, readGroup } from './group.js';
+import { busyWith, endOf, isLeaving, readGroup } from './group.js';
 import type { ForkPaths } from './layout.js';
 import { takeLock, type VaultLockOptions } from './locks.js';
 import type { Worker } from './worker-file.js';
@@ -37,6 +37,18 @@ export class ForkLock {
   }
 }
 
+/** False where that takes too long. */
+async function hasLeft(tree: Tree, place: ForkPaths, leaving: Worker, signal?: AbortSignal): Promise<boolean> {
+  const patience = AbortSignal.timeout(leavingMilliseconds);
+  try {
+    await endOf(tree, place, leaving, signal === undefined ? patience : AbortSignal.any([patience, signal]));
+    return true;
+  } catch (error) {
+    if (!patience.aborted) throw error;
+    return false;
+  }
+}
+
 /**
  * The lock of a fork that no one is at work on; EBUSY where somebody is, or has the lock. Its descriptor is to be
  * closed.
@@ -48,9 +60,13 @@ export async function lockQuietFork(
 ): Promise<{ readonly descriptor: number }> {
   const descriptor = await takeLock(tree, place.lock, options);
   try {
-    const { live } = await readGroup(tree, place);
-    if (live.length > 0) throw busyWith(options.what, live);
-    return { descriptor };
+    for (let isPatient = true; ; ) {
+      const { live } = await readGroup(tree, place);
+      const [first] = live;
+      if (first === undefined) return { descriptor };
+      if (!isPatient || !live.every(isLeaving)) throw busyWith(options.what, live);
+      isPatient = await hasLeft(tree, place, first, options.signal);
+    }
   } catch (error) {
     closeSync(descriptor);
     throw error;
@@ -86,21 +102,24 @@ export async function lockInTurn<T extends { readonly descriptor: number }>(
   take: () => Promise<T>,
 ): Promise<T & Locked> {
   let onWait = options.onWait;
-  for (;;) {
+  for (let isPatient = true; ; ) {
     const taken = await take();
     const lock = new ForkLock(tree, place.lock, taken.descriptor, options);
     try {
       const { live, dead } = await readGroup(tree, place);
-      if (live.length === 0 || options.beside) return { ...taken, lock, others: live, dead };
-      lock.letGo();
       const [first] = live;
-      if (!options.waitForCommands || first === undefined) throw busyWith(options.what, live);
+      // To work beside them there would be nothing to share, and what they wrote would not be frozen.
+      const isLeft = isPatient && live.every(isLeaving);
+      if (first === undefined || (options.beside && !isLeft)) return { ...taken, lock, others: live, dead };
+      lock.letGo();
+      if (!isLeft && !options.waitForCommands) throw busyWith(options.what, live);
       const told = setTimeout(() => {
         onWait?.(`waiting until no other command uses the fork: ${busyWith(options.what, live).reason}`);
         onWait = undefined;
       }, waitToldMilliseconds);
       try {
-        await endOf(tree, place, first, options.signal);
+        if (isLeft) isPatient = await hasLeft(tree, place, first, options.signal);
+        else await endOf(tree, place, first, options.signal);
       } catch (cause) {
         throw options.signal?.aborted === true ? cancelled(options.what, cause) : cause;
       } finally {

@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { freshPlace, tree } from '../tree/tree-fixture.js';
-import { forget, readGroup } from './group.js';
+import { endOf, forget, readGroup } from './group.js';
 import { vaultPaths } from './layout.js';
 import { padded } from './worker-file.js';
 
@@ -65,4 +65,16 @@ it('who holds a file of the group is at work, whatever it says yet; who is named
   for (const descriptor of held) closeSync(descriptor);
   const later = await readGroup(tree, paths);
   assert.deepEqual([later.live, later.dead.map(({ name }) => name).sort()], [[], ['0', '1']]);
+});
+
+it('those who look at the same time do not see each other', async () => {
+  const paths = vaultPaths(at('store'), '1123456789abcdef').fork('main');
+  mkdirSync(paths.group, { recursive: true });
+  writeFileSync(join(paths.group, '0'), padded(''));
+  writeFileSync(join(paths.group, '1'), worker('1', '2026-01-01'));
+  const looks = await Promise.all(Array.from({ length: 4 }, () => readGroup(tree, paths)));
+  for (const { live, dead } of looks) assert.deepEqual([live, dead.map(({ name }) => name)], [[], ['1']]);
+  const [first] = looks[0]?.dead ?? [];
+  assert.ok(first);
+  await Promise.all([endOf(tree, paths, first), endOf(tree, paths, first)]);
 });

@@ -48,6 +48,9 @@ const unknown = (name: string): Worker => ({
   runs: [],
 });
 
+/** Its file says nothing: it has left, and its jail ends now. Or it begins, which it does with the fork's lock. */
+export const isLeaving = ({ pid }: Pick<Worker, 'pid'>): boolean => pid === 0;
+
 /** In the order in which they came. */
 export async function readGroup(tree: Tree, { group }: ForkPaths): Promise<Group> {
   const live: Worker[] = [];
@@ -89,7 +92,7 @@ export async function endOf(tree: Tree, { group }: ForkPaths, { name }: Worker, 
   const descriptor = openWorker(join(group, name));
   if (descriptor === undefined) return;
   try {
-    await tree.lock({ descriptor, wait: true }, { signal });
+    await tree.lock({ descriptor, wait: true, shared: true }, { signal });
   } finally {
     closeSync(descriptor);
   }

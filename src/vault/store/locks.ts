@@ -157,10 +157,10 @@ export async function withVaultLock<T>(
   }
 }
 
-/** Takes the lock where no process has it. */
+/** Where no process has the lock it is shared with all who look, until the descriptor is closed: they do not see each other. */
 export async function isFree(tree: Tree, descriptor: number): Promise<boolean> {
   try {
-    await tree.lock({ descriptor, wait: false });
+    await tree.lock({ descriptor, wait: false, shared: true });
     return true;
   } catch (error) {
     if (hasCode(error, 'EBUSY')) return false;

@@ -121,6 +121,8 @@ export interface WalkerLock {
   readonly descriptor: number;
   /** Wait for it instead of failing. */
   readonly wait: boolean;
+  /** For those who only look whether it is held: they do not see each other. */
+  readonly shared?: boolean;
 }
 
 export interface CopyOptions extends Common {

@@ -41,8 +41,14 @@ export type * from './tree-jobs.js';
 const skipWords = (skip: readonly DirectoryIdentity[] = []) =>
   skip.flatMap(({ device, inode }) => ['--skip', `${device}:${inode}`]);
 const shiftWords = (shift: number | undefined) => (shift === undefined ? [] : ['--shift', String(shift)]);
-const lockWords = (lock: WalkerLock | undefined) =>
-  lock === undefined ? [] : ['--lock-fd', '3', ...(lock.wait ? ['--wait'] : [])];
+/** Of a lock, as the library names it. */
+const sharedKind = 1;
+
+function lockWords(lock: WalkerLock | undefined): readonly string[] {
+  if (lock === undefined) return [];
+  return ['--lock-fd', '3', ...(lock.wait ? ['--wait'] : []), ...(lock.shared === true ? ['--shared'] : [])];
+}
+
 const listWords = (option: string, paths: readonly string[]) => paths.flatMap((path) => [option, path]);
 
 /** Gives each whole line to `take`; what is cut stays for the next chunk. */
@@ -94,8 +100,9 @@ export class Tree {
   }
 
   /** Undefined where it takes a process to know. */
-  #lockAtOnce({ descriptor }: WalkerLock): boolean | undefined {
-    const number = this.#lockLibraryOrNone()?.lock(descriptor, 0);
+  #lockAtOnce({ descriptor, shared = false }: WalkerLock): boolean | undefined {
+    const library = this.#lockLibraryOrNone();
+    const number = shared ? library?.whole(descriptor, sharedKind) : library?.lock(descriptor, 0);
     return number === undefined ? undefined : number === 0;
   }
 
