@@ -131,6 +131,25 @@ describe('a variable that is expanded without quotes', () => {
     }
   });
 
+  it('holds what it held outside where it is used before it is sure to be assigned', () => {
+    for (const [text, isKnown] of [
+      ["X='push --force' sh -c 'git $X; X=log'", false],
+      ["env X=push sh -c 'git $X; X=log'", false],
+      ['false && X=log; git $X', false],
+      ['a || X=log; git $X', false],
+      ['X=log & git $X', false],
+      ['X=log git $X', false],
+      ['f() { git $X; }; X=log; f', false],
+      ['a && X=log && git $X', true],
+      ['if a; then X=log; git $X; fi', true],
+      ['for X in log; do :; done; git $X', true],
+      ['(X=log; Y=$X; git $Y)', true],
+      ['export X=log; git $X', true],
+    ] as const) {
+      assert.equal(!/\?/.test(commandsIn(text)), isKnown, text);
+    }
+  });
+
   it('stays one word in quotes', () => {
     assert.equal(commandsIn('X="push origin"; git "$X" a'), 'git|push origin|a');
     assert.equal(commandsIn('X=; git "$X" push'), 'git||push');

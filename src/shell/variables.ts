@@ -1,8 +1,9 @@
 /**
  * What a script can put into its variables, gathered before it is read. Not in order and not by branch: a variable has every value
- * that any assignment gives it. Where one of them is computed, or could come from elsewhere, it can hold anything.
+ * that any assignment gives it. Where one of them is computed, or could come from elsewhere, it can hold anything: so it can where
+ * it is used before it is sure to be assigned.
  */
-import type { forEachChild, SyntaxNode, Word as SyntaxWord } from 'unbash';
+import type { Assignment, forEachChild, SyntaxNode, Word as SyntaxWord } from 'unbash';
 import { shellWordValues } from '../base/limits/decisions.js';
 import { fieldsFrom, type Variables, wordFrom } from './word.js';
 
@@ -72,6 +73,67 @@ function gather(
   return unseen;
 }
 
+/** A word that is there for sure. */
+const isPlain = (word: SyntaxWord | Assignment | undefined) => word?.type === 'Word' && word.parts === undefined;
+
+/**
+ * Names that are used where no assignment was made for sure before: there they may hold what they held outside, which is not known.
+ * `set`: those that were assigned by then.
+ */
+function usedBefore(node: SyntaxNode, visit: typeof forEachChild, set: Set<string>, used: Set<string>): void {
+  const go = (child: SyntaxNode, known: Set<string>) => usedBefore(child, visit, known, used);
+  /** What is run in a process of its own, or perhaps not at all, sets nothing for what follows. */
+  const apart = () => visit(node, (child) => go(child, new Set(set)));
+  const use = (name: string) => {
+    if (!set.has(name)) used.add(name);
+  };
+  switch (node.type) {
+    case 'Script':
+    case 'CompoundList':
+      for (const statement of node.commands) go(statement, set);
+      return;
+    case 'Statement':
+      go(node.command, node.background === true ? new Set(set) : set);
+      return;
+    case 'AndOr': {
+      const [first, ...rest] = node.commands;
+      if (first !== undefined) go(first, set);
+      // Each of `a && X=1 && b $X` comes after the one before it.
+      const both = new Set(set);
+      for (const each of rest) go(each, node.operators.every((operator) => operator === '&&') ? both : new Set(set));
+      return;
+    }
+    case 'Command': {
+      const assigns = node.name === undefined || declares.has(node.name.value);
+      visit(node, (child) => {
+        go(child, set);
+        if (assigns && child.type === 'Assignment' && child.index === undefined && child.append !== true)
+          set.add(child.name);
+      });
+      return;
+    }
+    case 'For':
+      for (const word of node.wordlist ?? []) go(word, set);
+      go(node.body, new Set([...set, node.name.value]));
+      if (node.wordlist?.some(isPlain) === true) set.add(node.name.value);
+      return;
+    case 'Assignment':
+      if (node.append === true) use(node.name);
+      apart();
+      return;
+    case 'SimpleExpansion':
+      use(node.text.slice(1));
+      return;
+    case 'ParameterExpansion':
+      // What `${X:-a}` gives is not known anyway; `${X@P}` is run.
+      if (node.operation === undefined || node.operation.type === 'Transform') use(node.parameter);
+      apart();
+      return;
+    default:
+      apart();
+  }
+}
+
 /** `X=a; Y=$X` needs a round for each step; what does not settle is not known. */
 const rounds = 4;
 
@@ -79,12 +141,14 @@ export function namesIn(script: SyntaxNode, visit: typeof forEachChild, given: V
   const assignments: Assignments = new Map();
   const functions = new Set<string>();
   if (gather(script, visit, assignments, functions)) return { variables: new Map(), functions };
+  const used = new Set<string>();
+  usedBefore(script, visit, new Set(), used);
   let variables: Variables = given;
   for (let round = 0; round < rounds; round += 1) {
     const next = new Map<string, readonly string[] | undefined>(given);
     let settled = true;
     for (const [name, given] of assignments) {
-      const values = given.flatMap((each) => valuesOf(each, variables));
+      const values = used.has(name) ? [undefined] : given.flatMap((each) => valuesOf(each, variables));
       const known = values.includes(undefined) ? undefined : [...new Set(values.flatMap((value) => value ?? []))];
       const kept = known !== undefined && known.length <= shellWordValues ? known : undefined;
       if (String(variables.get(name)) !== String(kept)) settled = false;
