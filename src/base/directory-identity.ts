@@ -2,7 +2,7 @@
  * Which directory is at a path, as the kernel knows it. Anyone who owns a directory above may put another one in its
  * place, or a link, at any time: a name says where to look, and the identity whether it is still the same one.
  */
-import { closeSync, constants, fstatSync, openSync } from 'node:fs';
+import { closeSync, constants, fstatSync, mkdirSync, openSync } from 'node:fs';
 import { ErrnoError, fromSystemError, hasCode } from './errno.js';
 
 /** `DEVICE:INODE`, in decimal. */
@@ -15,14 +15,28 @@ export const isIdentity = (value: unknown): value is InodeIdentity =>
 const pathOnly = 0o10000000;
 export const directoryFlags = pathOnly | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** A descriptor of a directory by its canonical path, one component after the other: links on the way are refused. */
-export function openWithoutLinks(path: string, operation: string): number {
+function openStep(step: string, makes: boolean): number {
+  try {
+    return openSync(step, directoryFlags);
+  } catch (error) {
+    if (!makes || !hasCode(error, 'ENOENT')) throw error;
+  }
+  try {
+    mkdirSync(step);
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  }
+  return openSync(step, directoryFlags);
+}
+
+/** A descriptor of a directory by its canonical path, one component after the other: links on the way are refused. `makes`: what is missing. */
+export function openWithoutLinks(path: string, operation: string, makes = false): number {
   let at = openSync('/', directoryFlags);
   for (const name of path.split('/')) {
     if (name === '') continue;
     const above = at;
     try {
-      at = openSync(`/proc/self/fd/${above}/${name}`, directoryFlags);
+      at = openStep(`/proc/self/fd/${above}/${name}`, makes);
     } catch (error) {
       throw hasCode(error, 'ENOTDIR') || hasCode(error, 'ELOOP')
         ? otherDirectory(path, operation, error)

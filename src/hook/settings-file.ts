@@ -2,22 +2,23 @@
 import { isUtf8 } from 'node:buffer';
 import {
   closeSync,
+  constants,
   fchmodSync,
   fchownSync,
+  fstatSync,
   fsyncSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readFileSync,
   realpathSync,
   renameSync,
   rmSync,
   type Stats,
-  statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { contains } from '../authority/absolute-path.js';
+import { openWithoutLinks } from '../base/directory-identity.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 
 export interface SettingsPlace {
@@ -28,7 +29,6 @@ export interface SettingsPlace {
 }
 
 interface Found {
-  readonly path: string;
   readonly text: string | undefined;
   readonly about: Stats | undefined;
 }
@@ -76,30 +76,54 @@ function canonicalTarget(path: string): string {
   return parent === path ? path : `${canonicalTarget(parent)}/${path.slice(parent.length).replace(/^\//, '')}`;
 }
 
-function find({ path, within }: SettingsPlace): Found {
+function targetOf({ path, within }: SettingsPlace): string {
   const target = canonicalTarget(path);
   if (within !== undefined && !contains(realpathSync(within), target)) {
     refuseLink(path, 'expected a file of this project, got a link that leads out of it');
   }
+  return target;
+}
+
+/** Undefined where there is none yet. */
+function openAbove(target: string): number | undefined {
   try {
-    const about = statSync(target);
+    return openWithoutLinks(dirname(target), 'hook settings');
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  }
+}
+
+const reading = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+function find(at: string, target: string, path: string): Found {
+  let descriptor: number;
+  try {
+    descriptor = openSync(at, reading);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return { text: undefined, about: undefined };
+    if (hasCode(error, 'ENXIO')) refuseLink(path, 'expected a file');
+    throw fromSystemError(error, 'read', target);
+  }
+  try {
+    const about = fstatSync(descriptor);
     if (!about.isFile()) refuseLink(path, 'expected a file');
-    const bytes = readFileSync(target);
+    const bytes = readFileSync(descriptor);
     // Others would be written back as question marks, and whatever they stood for is somebody's own.
     if (!isUtf8(bytes)) refuseText(target);
-    return { path: target, text: bytes.toString('utf8'), about };
+    return { text: bytes.toString('utf8'), about };
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return { path: target, text: undefined, about: undefined };
     throw fromSystemError(error, 'read', target);
+  } finally {
+    closeSync(descriptor);
   }
 }
 
 const ownFileMode = 0o644;
 
-function replace({ path, about }: Found, text: string): void {
-  const temporary = `${path}.${process.pid}.new`;
+function replace(at: string, target: string, about: Stats | undefined, text: string): void {
+  const temporary = `${at}.${process.pid}.new`;
   try {
-    mkdirSync(dirname(path), { recursive: true });
     const descriptor = openSync(temporary, 'wx', 0o600);
     try {
       writeFileSync(descriptor, text);
@@ -113,10 +137,10 @@ function replace({ path, about }: Found, text: string): void {
     } finally {
       closeSync(descriptor);
     }
-    renameSync(temporary, path);
+    renameSync(temporary, at);
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) rmSync(temporary, { force: true });
-    throw fromSystemError(error, 'write', path);
+    throw fromSystemError(error, 'write', target);
   }
 }
 
@@ -131,9 +155,19 @@ export function changeSettings(
   place: SettingsPlace,
   change: (text: string | undefined, path: string) => string | undefined,
 ): Changed {
-  const found = find(place);
-  const text = change(found.text, found.path);
-  if (text === undefined || text === found.text) return { path: found.path, changed: false, text: found.text };
-  replace(found, text);
-  return { path: found.path, changed: true, text };
+  const path = targetOf(place);
+  // Whoever owns the project may put links into it meanwhile: it is one directory from here on, whatever its name leads to.
+  let directory = openAbove(path);
+  try {
+    const at = (descriptor: number) => `/proc/self/fd/${descriptor}/${basename(path)}`;
+    const { text: before, about } =
+      directory === undefined ? { text: undefined, about: undefined } : find(at(directory), path, place.path);
+    const text = change(before, path);
+    if (text === undefined || text === before) return { path, changed: false, text: before };
+    directory ??= openWithoutLinks(dirname(path), 'hook settings', true);
+    replace(at(directory), path, about, text);
+    return { path, changed: true, text };
+  } finally {
+    if (directory !== undefined) closeSync(directory);
+  }
 }

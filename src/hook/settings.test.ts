@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -7,13 +8,14 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { changeSettings } from './settings-file.js';
@@ -308,6 +310,29 @@ describe('a settings file', () => {
     assert.throws(() => changeSettings(linked, install), { code: 'EINVAL' });
   });
 
+  it('is changed in the directory that was looked at, whatever takes its place meanwhile', () => {
+    for (const isThere of [true, false]) {
+      const place = project();
+      const [directory, outside] = [dirname(place.path), join(root, `swapped-${isThere}`)];
+      mkdirSync(outside);
+      if (isThere) writeFileSync(place.path, others);
+      changeSettings(place, (text) => {
+        renameSync(directory, `${directory}.moved`);
+        symlinkSync(outside, directory);
+        return install(text);
+      });
+      assert.deepEqual(readdirSync(outside), [], String(isThere));
+      assert.match(readFileSync(join(`${directory}.moved`, 'settings.json'), 'utf8'), /hook claude-code/);
+      const fresh = join(place.within, 'none/.claude/settings.json');
+      const swap = (text: string | undefined) => {
+        symlinkSync(outside, join(place.within, 'none'));
+        return install(text);
+      };
+      assert.throws(() => changeSettings({ path: fresh, within: place.within }, swap), { code: 'ESTALE' });
+      assert.deepEqual(readdirSync(outside), [], String(isThere));
+    }
+  });
+
   it('is refused where it is a link to nothing, or no file', () => {
     const place = project();
     symlinkSync('nothing.json', place.path);
@@ -315,5 +340,8 @@ describe('a settings file', () => {
     const other = project();
     mkdirSync(other.path);
     assert.throws(() => changeSettings(other, install), { code: 'EINVAL' });
+    const pipe = project();
+    execFileSync('mkfifo', [pipe.path]);
+    assert.throws(() => changeSettings(pipe, install), { code: 'EINVAL' });
   });
 });
