@@ -78,45 +78,58 @@ const isPlain = (word: SyntaxWord | Assignment | undefined) => word?.type === 'W
 
 /**
  * Names that are used where no assignment was made for sure before: there they may hold what they held outside, which is not known.
- * `set`: those that were assigned by then.
+ * `set`: those that were assigned by then, in their order.
  */
 function usedBefore(node: SyntaxNode, visit: typeof forEachChild, set: Set<string>, used: Set<string>): void {
-  const go = (child: SyntaxNode, known: Set<string>) => usedBefore(child, visit, known, used);
+  const go = (child: SyntaxNode) => usedBefore(child, visit, set, used);
+  /** What it sets is set in it alone. Taken back and not copied: a text may have thousands. */
+  const goApart = (child: SyntaxNode) => {
+    const { size } = set;
+    go(child);
+    if (set.size > size) for (const name of [...set].slice(size)) set.delete(name);
+  };
   /** What is run in a process of its own, or perhaps not at all, sets nothing for what follows. */
-  const apart = () => visit(node, (child) => go(child, new Set(set)));
+  const apart = () => visit(node, goApart);
   const use = (name: string) => {
     if (!set.has(name)) used.add(name);
   };
   switch (node.type) {
     case 'Script':
     case 'CompoundList':
-      for (const statement of node.commands) go(statement, set);
+      for (const statement of node.commands) go(statement);
       return;
     case 'Statement':
-      go(node.command, node.background === true ? new Set(set) : set);
+      if (node.background === true) goApart(node.command);
+      else go(node.command);
       return;
     case 'AndOr': {
       const [first, ...rest] = node.commands;
-      if (first !== undefined) go(first, set);
+      if (first !== undefined) go(first);
+      const { size } = set;
       // Each of `a && X=1 && b $X` comes after the one before it.
-      const both = new Set(set);
-      for (const each of rest) go(each, node.operators.every((operator) => operator === '&&') ? both : new Set(set));
+      const isChain = node.operators.every((operator) => operator === '&&');
+      for (const each of rest) isChain ? go(each) : goApart(each);
+      if (set.size > size) for (const name of [...set].slice(size)) set.delete(name);
       return;
     }
     case 'Command': {
       const assigns = node.name === undefined || declares.has(node.name.value);
       visit(node, (child) => {
-        go(child, set);
+        go(child);
         if (assigns && child.type === 'Assignment' && child.index === undefined && child.append !== true)
           set.add(child.name);
       });
       return;
     }
-    case 'For':
-      for (const word of node.wordlist ?? []) go(word, set);
-      go(node.body, new Set([...set, node.name.value]));
-      if (node.wordlist?.some(isPlain) === true) set.add(node.name.value);
+    case 'For': {
+      for (const word of node.wordlist ?? []) go(word);
+      const { value: name } = node.name;
+      const isNew = !set.has(name);
+      set.add(name);
+      goApart(node.body);
+      if (isNew && node.wordlist?.some(isPlain) !== true) set.delete(name);
       return;
+    }
     case 'Assignment':
       if (node.append === true) use(node.name);
       apart();
