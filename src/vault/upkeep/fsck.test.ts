@@ -10,6 +10,7 @@ import { workspaceRoot } from '../store/layout.js';
 import { takeLock } from '../store/locks.js';
 import { openStore } from '../store/store.js';
 import { readVaultMeta, writeVaultMeta } from '../store/vault-meta.js';
+import type { Tree } from '../tree/tree.js';
 import { freshPlace, tree } from '../tree/tree-fixture.js';
 import { closeFork, newForkMeta, type OpenFork, openFork, writeFork } from '../vault.js';
 import { inspectVault } from './fsck.js';
@@ -291,4 +292,20 @@ describe('a vault', () => {
     closeSync(worker);
     assert.match((await repairVault(fork)).join('\n'), /^fork main: 1 layers are gone/);
   });
+});
+
+it('what others take away while it looks is no fault', async () => {
+  const fork = await newVault();
+  let looks = 0;
+  const digest: Tree['digest'] = (asked) => {
+    looks += 1;
+    if (looks === 1) {
+      const { deltas } = readableForkMeta(fork.place.directory) ?? { deltas: [] };
+      change(fork, 'main', (meta) => ({ ...meta, deltas: [], applied: [], checkpoints: [] }));
+      for (const layer of deltas) rmSync(fork.paths.layer(layer), { recursive: true });
+    }
+    return tree.digest(asked);
+  };
+  assert.deepEqual(await inspectVault({ ...fork, tree: { digest } as Tree }), []);
+  assert.ok(looks > 1);
 });

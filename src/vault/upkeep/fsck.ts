@@ -1,7 +1,7 @@
 /** Whether a vault is whole. Only reads, and repairs nothing (`repair`): what it finds, it says. */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { readWholeJson } from '../../base/atomic-file.js';
-import { ErrnoError } from '../../base/errno.js';
+import { ErrnoError, hasCode } from '../../base/errno.js';
 import { stepsFile } from '../apply/applied-steps.js';
 import { type ForkMeta, forkVersions, isSuspect, layersNamedBy, readForkMeta } from '../store/fork-meta.js';
 import { layerDigest } from '../store/layer-digest.js';
@@ -129,7 +129,7 @@ function liveFaults(access: VaultAccess, forks: ReadonlyMap<string, ForkMeta>): 
   );
 }
 
-export async function inspectVault(access: VaultAccess): Promise<readonly VaultFault[]> {
+async function foundIn(access: VaultAccess): Promise<readonly VaultFault[]> {
   const { paths } = access;
   const faults: VaultFault[] = [];
   const vault = checked(paths.meta, faults, () => readVaultMeta(paths.meta));
@@ -159,4 +159,36 @@ export async function inspectVault(access: VaultAccess): Promise<readonly VaultF
     if (strange) faults.push({ what: 'a layer that belongs to no fork', where: paths.layer(name) });
   }
   return faults;
+}
+
+/** Looks while others write, so often at most; what the last one found counts. */
+const mostLooks = 5;
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return []; // what is wrong with it is found by the look
+  }
+}
+
+/** Changes with each state that is written, and with each layer that goes. */
+function writtenIn({ paths }: VaultAccess): string {
+  const modified = statSync(paths.meta, { bigint: true, throwIfNoEntry: false })?.mtimeNs;
+  const forks = namesIn(paths.forks).map((name) => namesIn(paths.fork(name).directory).join('/'));
+  return [modified, ...forks, ...namesIn(paths.layers)].join('\n');
+}
+
+/** No lock is taken: where a fault was found, and somebody has written meanwhile, it may be what they did. */
+export async function inspectVault(access: VaultAccess): Promise<readonly VaultFault[]> {
+  for (let look = 1; ; look += 1) {
+    const written = writtenIn(access);
+    const isSettled = () => look === mostLooks || writtenIn(access) === written;
+    try {
+      const faults = await foundIn(access);
+      if (faults.length === 0 || isSettled()) return faults;
+    } catch (error) {
+      if (!hasCode(error, 'ENOENT') || isSettled()) throw error;
+    }
+  }
 }
