@@ -1,8 +1,9 @@
 /** Kept jails that are real, in the process of the test: their commands one after the other, beside each other, and apart. */
 import assert from 'node:assert/strict';
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { until } from '../../test/support/process.js';
 import type { RecordEntry } from '../audit/record.js';
 import { ErrnoError } from '../base/errno.js';
 import type { RunningCommand } from '../jail/asked-commands.js';
@@ -15,6 +16,7 @@ import type { Envelope } from '../proxy/report/envelope.js';
 import { onFork } from '../proxy/run/open-fork-target.js';
 import { readGroup } from '../vault/store/group.js';
 import { vaultId, vaultPaths } from '../vault/store/layout.js';
+import { takeLock } from '../vault/store/locks.js';
 import { idleJailsOf } from '../vault/store/worker-file.js';
 import type { KeptCommand, KeptJailRequest } from './jail-request.js';
 import { KeptJail } from './kept-jail.js';
@@ -293,5 +295,25 @@ describe('a kept jail', () => {
     await assert.rejects(lost.exec(sh(cwd, 'true')), { code: 'ESTALE' });
     await lost.end();
     assert.equal(existsSync(vaultPaths(host.store.directory, vaultId(other)).directory), false);
+  });
+
+  it('ends while a command waits for its fork, and touches no other file of this process', async () => {
+    const cwd = project();
+    const jail = await kept(cwd);
+    const { lock: file } = placeOf(cwd);
+    const lock = await takeLock(host.tree, file, { wait: true, purpose: 'another', what: 'main' });
+    const refused = assert.rejects(jail.exec(sh(cwd, 'true')), { code: 'EPIPE' });
+    const waits = new RegExp(`-> FLOCK .*:${statSync(file).ino} `);
+    await until(() => waits.test(readFileSync('/proc/locks', 'utf8')), 'it waits for the fork');
+    await jail.end();
+    // Among them is whatever was closed meanwhile.
+    const own = Array.from({ length: 30 }, (_, index) => join(project(), `own-${index}`));
+    const held = own.map((path) => openSync(path, 'w+'));
+    closeSync(lock);
+    await refused;
+    await assert.rejects(jail.exec(sh(cwd, 'true')), { code: 'EPIPE', message: /the jail has ended/ });
+    for (const descriptor of held) closeSync(descriptor);
+    assert.deepEqual([...new Set(own.map((path) => readFileSync(path, 'utf8')))], ['']);
+    assert.deepEqual(await atWork(cwd), []);
   });
 });

@@ -69,6 +69,9 @@ async function allOf(...steps: readonly (() => unknown)[]): Promise<void> {
   if (failed.length > 0) throw failed[0];
 }
 
+const ended = () =>
+  new ErrnoError('EPIPE', { operation: 'jail', reason: 'the jail has ended', remedy: 'start another one' });
+
 const background = 'processes of earlier commands are running: what they write is in this report too';
 
 /** A command's fork as the kept jail has it mounted. */
@@ -90,6 +93,9 @@ export class KeptJail {
   readonly #room = new Room(commandsAtWork);
   readonly #fork: KeptFork;
   #ending: Promise<void> | undefined;
+  /** Calls that may be about to use the place in the fork's group. */
+  #calls = 0;
+  #hasEnded = false;
 
   private constructor(id: string, host: Host, request: KeptJailRequest, equipment: Equipment, mounted: MountedFork) {
     this.id = id;
@@ -201,7 +207,7 @@ export class KeptJail {
   }
 
   async #end(): Promise<void> {
-    const { jail, group, network, servers, kept, record } = this.#equipment;
+    const { jail, group, network, servers, record } = this.#equipment;
     await jail.end();
     await allOf(
       () => servers?.end(true),
@@ -209,17 +215,37 @@ export class KeptJail {
       () => network?.end(),
       () => group?.remove(),
       () => this.#fork.end(),
-      () => leavePlace(kept),
+      () => {
+        this.#hasEnded = true;
+        this.#leaveAfterCalls();
+      },
       () => record.write('ok'),
     );
   }
 
+  /** The place is a descriptor: a call that waits for the fork meanwhile would find another file under its number. */
+  #leaveAfterCalls(): void {
+    if (this.#hasEnded && this.#calls === 0) leavePlace(this.#equipment.kept);
+  }
+
   async #exec(decided: DecidedCommand): Promise<Envelope> {
+    if (this.#hasEnded) throw ended();
+    this.#calls += 1;
+    try {
+      return await this.#execInTurn(decided);
+    } finally {
+      this.#calls -= 1;
+      this.#leaveAfterCalls();
+    }
+  }
+
+  async #execInTurn(decided: DecidedCommand): Promise<Envelope> {
     const { host, place, resolved } = decided;
     const isReadOnly = decided.request.readonly === true;
     const turn = { end: await this.#turns.take() };
     let held: OpenFork | undefined;
     try {
+      if (this.#ending !== undefined) throw ended();
       const found = this.#fork.mounted;
       const isApart = resolved.digest !== this.#equipment.resolved.digest;
       const isOther = found !== undefined && found.isReadOnly !== isReadOnly;

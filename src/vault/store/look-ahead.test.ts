@@ -1,9 +1,10 @@
 /** The look that begins before a fork is locked: it counts only where it found nothing, a moment ago, and nobody had the lock. */
 import assert from 'node:assert/strict';
-import { closeSync, existsSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it, mock } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { until } from '../../../test/support/process.js';
 import { lookAheadMilliseconds } from '../../base/limits/commands.js';
 import { addRoots } from '../forks/roots.js';
 import { syncFork } from '../forks/sync.js';
@@ -51,12 +52,25 @@ async function opened(tree: LookingTree, ahead: LookAhead | undefined) {
 
 const begin = (tree: LookingTree) => lookAhead(request({ tree })) ?? assert.fail('a vault is there');
 
+/** Whatever the machine takes for it, no time passes for the look. */
+async function atOnce<T>(act: () => Promise<T>): Promise<T> {
+  const now = process.hrtime();
+  mock.method(process, 'hrtime', () => now);
+  try {
+    return await act();
+  } finally {
+    mock.restoreAll();
+  }
+}
+
 describe('a look ahead', () => {
   it('that found nothing is the only one, writes nothing, and the fork is locked', async () => {
     const tree = await prepared();
-    const ahead = begin(tree);
-    assert.deepEqual([tree.looks.length, tree.looks[0]?.signatures, tree.looks[0]?.lock], [1, undefined, undefined]);
-    const open = await openFork(request({ tree, look: true, ahead }));
+    const open = await atOnce(() => {
+      const ahead = begin(tree);
+      assert.deepEqual([tree.looks.length, tree.looks[0]?.signatures, tree.looks[0]?.lock], [1, undefined, undefined]);
+      return openFork(request({ tree, look: true, ahead }));
+    });
     try {
       assert.equal(tree.looks.length, 1);
       assert.equal(existsSync(open.paths.fork('main').scanned(workspaceRoot)), false);
@@ -86,7 +100,7 @@ describe('a look ahead', () => {
     write('data/own', 'theirs, edited');
     // A look that found edits before had its signatures taken over.
     rmSync(access().paths.fork('main').scanned(workspaceRoot));
-    assert.deepEqual(await open(begin(tree)), [join(at('data'), 'own')]);
+    assert.deepEqual(await atOnce(() => open(begin(tree))), [join(at('data'), 'own')]);
   });
 
   it('that found an edit leaves it to the look under the lock, which takes it in', async () => {
@@ -109,13 +123,18 @@ describe('a look ahead', () => {
   it('that takes long is waited for where it was asked in time', async () => {
     const tree = await prepared();
     tree.before = () => setTimeout(3 * lookAheadMilliseconds);
-    assert.equal(await begin(tree).foundNothing(), true);
+    const { found } = await atOnce(async () => ({ found: begin(tree).foundNothing() }));
+    assert.equal(await found, true);
   });
 
   it('counts once', async () => {
     const tree = await prepared();
-    const ahead = begin(tree);
-    assert.deepEqual([await ahead.foundNothing(), await ahead.foundNothing()], [true, false]);
+    const ahead = await atOnce(async () => {
+      const begun = begin(tree);
+      assert.equal(await begun.foundNothing(), true);
+      return begun;
+    });
+    assert.equal(await ahead.foundNothing(), false);
     write('project/own', 'made since');
     assert.deepEqual(await opened(tree, ahead), { own: 'made since' });
   });
@@ -146,7 +165,8 @@ describe('a look ahead', () => {
     const { lock } = access().paths.fork('main');
     const held = await takeLock(tree, lock, { wait: false, purpose: 'another', what: 'the fork' });
     const opening = opened(tree, begin(tree));
-    await setTimeout(30);
+    const waits = new RegExp(`-> FLOCK .*:${statSync(lock).ino} `);
+    await until(() => waits.test(readFileSync('/proc/locks', 'utf8')), 'it waits for the lock');
     write('project/own', 'made while it was held');
     closeSync(held);
     assert.deepEqual(await opening, { own: 'made while it was held' });

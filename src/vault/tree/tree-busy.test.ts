@@ -87,7 +87,8 @@ function changeTimes(file: string): ReadonlyMap<string, bigint> {
 
 it('a file that is written all the while it is copied counts as changed, whatever its times say later', async () => {
   write('busy/still');
-  write('busy/written');
+  // It takes so long to copy that somebody else gets the processor meanwhile.
+  write('busy/written', 'x'.repeat(8 << 20));
   const writing =
     "import sys\nf = open(sys.argv[1], 'r+b', 0)\nprint('ready', flush=True)\nwhile True: f.seek(0); f.write(b'x')";
   const child = spawn('python3', ['-c', writing, at('busy/written')], { stdio: ['ignore', 'pipe', 'inherit'] });
