@@ -41,12 +41,15 @@ export function refuseVerb(verbs: readonly Verb[], given: readonly string[]): ne
     });
   }
   const isOption = first.startsWith('-');
+  // `ctx --json status`: what a person means is clear.
+  const after = isOption && second !== undefined ? findVerb(verbs, given.slice(1)).verb?.name : undefined;
   const meant = nearestWord(first, [...new Set(verbs.map((verb) => groupOf(verb) ?? verb.name))]);
   throw new ErrnoError('EINVAL', {
     operation: isOption ? 'read the options' : 'find the verb',
     reason: isOption ? `unknown option ${first}` : `unknown verb '${first}'`,
     remedy: [
       ...(meant === undefined ? [] : [`ctx ${meant}`]),
+      ...(after === undefined ? [] : [`options come after the verb: ctx ${after} ${first}`]),
       'ctx --help lists the verbs',
       ...(isOption ? [] : [`to run a command: ctx exec -- ${first} ...`]),
     ].join('; '),

@@ -1,11 +1,25 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import type { ErrnoError } from '../base/errno.js';
 import { version } from '../base/version.js';
+import { refuseVerb } from './find-verb.js';
 import { overview, usage } from './help.js';
 import { manualPage, markdownReference } from './reference.js';
 import { everyday, verbGroups } from './verb-groups.js';
 import { verbs } from './verbs.js';
+
+it('an option before its verb is told where it belongs', () => {
+  const remedy = (...words: string[]) => {
+    try {
+      return refuseVerb(verbs, words);
+    } catch (error) {
+      return (error as ErrnoError).remedy;
+    }
+  };
+  assert.match(remedy('--json', 'fork', 'list') ?? '', /^options come after the verb: ctx fork list --json; /);
+  for (const words of [['--json'], ['--json', 'nosuch']]) assert.doesNotMatch(remedy(...words) ?? '', /after the verb/);
+});
 
 describe('help', () => {
   it('shows the version, the eight verbs of every day first, and every other by what it is about', () => {

@@ -159,7 +159,7 @@ export function checkedInput(tool: string, text: string, schema: Schema): Schema
     throw new ErrnoError('EINVAL', {
       operation: tool,
       reason,
-      remedy: `its schema says what it takes: cat /ctx/tool/${tool}.d/schema`,
+      remedy: `its schema says what it takes: cat /ctx/tool/${tool}.d/schema, or outside of a jail ctx tool show ${tool}`,
     });
   };
   let value: unknown;

@@ -54,6 +54,21 @@ function ways({ pending, workspace }: Envelope, call: Arguments): string {
   return `  keep it: ctx apply${named}\n  drop it: ctx drop${named}\n`;
 }
 
+const remediesOfProfiles = {
+  'key-outside': '--secret adds a key to the requests of any command: docs/network.md',
+  credentials: '--read shows a plain command files of yours, --env gives it variables',
+  fresh: "ctx drop discards the fork's home, which a plain command has",
+} as const;
+
+/** What only a profile has would be passed over silently. */
+function refuseOfProfiles(call: Arguments, command: string): void {
+  for (const [option, remedy] of Object.entries(remediesOfProfiles)) {
+    if (!call.flag(option)) continue;
+    const reason = `expected a profile with --${option}, got '${command}'`;
+    throw new ErrnoError('EINVAL', { operation: 'run', reason, remedy });
+  }
+}
+
 export const run: Run = async (call, makeHost) => {
   const profiles = new Profiles(await makeHost());
   const known = await profiles.list();
@@ -67,13 +82,7 @@ export const run: Run = async (call, makeHost) => {
     });
   }
   const profile = known.find((each) => each.name === name);
-  if (profile === undefined && call.flag('key-outside')) {
-    throw new ErrnoError('EINVAL', {
-      operation: 'run',
-      reason: `expected a profile with --key-outside, got '${name}'`,
-      remedy: '--secret adds a key to the requests of any command: docs/network.md',
-    });
-  }
+  if (profile === undefined) refuseOfProfiles(call, name);
   const shown = showCommand<Envelope>(call, {
     host: makeHost,
     report: call.value('report') !== 'never',

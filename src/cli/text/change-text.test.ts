@@ -55,6 +55,7 @@ describe('a change as people read it', () => {
   it('says how many are not shown', () => {
     const changes = Array.from({ length: 5 }, (_, index) => change(`f${index}`));
     assert.deepEqual(changeLines(changes, plain, 3).slice(2), ['  A f2  12 B', '  and 2 more: ctx diff']);
+    assert.equal(changeLines(changes, plain, 3, '').at(-1), '  and 2 more');
     assert.equal(changeLines(changes, plain, 5).length, 5);
   });
 

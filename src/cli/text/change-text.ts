@@ -46,7 +46,13 @@ function nameOf(path: string, most: number): string {
   return `${visible(path.slice(0, half))} ... ${visible(path.slice(-half))}`;
 }
 
-export function changeLines(all: readonly CommandChange[], paint: Paint, most = Number.POSITIVE_INFINITY): string[] {
+/** `where` shows those that are more than `most`; empty: nothing does. */
+export function changeLines(
+  all: readonly CommandChange[],
+  paint: Paint,
+  most = Number.POSITIVE_INFINITY,
+  where = ': ctx diff',
+): string[] {
   const changes = all.filter((change) => !isRepositoryData(change));
   const repository = all.filter(isRepositoryData);
   const lines = changes.slice(0, most).map((change) => {
@@ -55,7 +61,7 @@ export function changeLines(all: readonly CommandChange[], paint: Paint, most = 
     const note = remark(change);
     return `  ${paint(colour, `${letter} ${name}`)}${note === '' ? '' : `  ${paint('dim', note)}`}`;
   });
-  const rest = changes.length > most ? [paint('dim', `  and ${changes.length - most} more: ctx diff`)] : [];
+  const rest = changes.length > most ? [paint('dim', `  and ${changes.length - most} more${where}`)] : [];
   return [...repositoryLine(repository, paint), ...lines, ...rest];
 }
 

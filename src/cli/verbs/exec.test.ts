@@ -68,6 +68,8 @@ test('a command that is wrong is refused before anything of it is made', async (
     ),
     ['run', 'EINVAL'],
     ['run --key-outside nosuch', 'EINVAL'],
+    ['run --credentials nosuch', 'EINVAL'],
+    ['run --fresh nosuch', 'EINVAL'],
     ['status', 'ENOENT'],
     ['exec --env B -- true', 'EINVAL'],
   ]);

@@ -45,7 +45,8 @@ export const rollback: Run = async (call, host) => {
     ...(to.beside === undefined || rest.length > 0
       ? []
       : [`  these ran at the same time and were undone together: ${together}`]),
-    ...changeLines(undone, paint, changesShown),
+    // They are in no diff any more.
+    ...changeLines(undone, paint, changesShown, ''),
     ...rolled.trees.map(({ file, problem }) =>
       problem === null
         ? `  also took back ${visible(file)}`
@@ -69,7 +70,9 @@ export const list: Run = async (call, host) => {
 export const info: Run = async (call, host) => {
   const { checkpoint, changes } = await (await forkHere(call, host)).lookAtCheckpoint(call.words[0] ?? '');
   const since = `  ${counted(changes.length, 'change')} since then`;
-  const lines = [checkpointLine(checkpoint), since, ...changeLines(changes, painter(process.stdout), changesShown)];
+  const all = `: ctx diff --since ${checkpoint.id}`;
+  const shown = changeLines(changes, painter(process.stdout), changesShown, all);
+  const lines = [checkpointLine(checkpoint), since, ...shown];
   return answer(call, { checkpoint, changes }, lines);
 };
 

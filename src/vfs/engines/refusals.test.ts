@@ -275,6 +275,7 @@ describe('what a server answers', () => {
         { name: 'NoSuchKey' },
         status(404),
       ],
+      ['EINVAL', { name: 'Error', message: 'Region is missing' }],
       [
         'EIO',
         ...['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'EPIPE'].map(

@@ -58,5 +58,8 @@ export function s3Failure(error: unknown, operation: string, label: string, limi
   if (wayCodes.has(code) || wayCodes.has(name)) {
     return refuse('EIO', `its server cannot be reached (${code || name})`, 'check AWS_ENDPOINT_URL and the network');
   }
+  if (statusOf(error) === undefined && said.message === 'Region is missing') {
+    return refuse('EINVAL', 'no region is set', 'set AWS_REGION, or a region in ~/.aws/config');
+  }
   return refuse('EIO', `its server said: ${name || code || 'nothing'} ${said.message ?? ''}`.trim());
 }
