@@ -4,6 +4,7 @@
  */
 import { type Classes, mutating, readOnly } from './classes.js';
 import { variableKind } from './environment-names.js';
+import { optionsOf, optionValues } from './options.js';
 import { type ProgramCall, textReading } from './read-program.js';
 import { type Reading, unreadable } from './reading.js';
 import type { Reader, Surroundings } from './surroundings.js';
@@ -98,9 +99,9 @@ export function readNames(call: ProgramCall): Reading {
     ...hiddenCode(word, call.reader, call.around),
     ...(sets && variableKind(knownValue(word) ?? '') !== 'plain' ? [poisoned(knownValue(word) ?? '')] : []),
   ]);
-  const callback =
-    name === 'mapfile' || name === 'readarray' ? call.words.findIndex((word) => knownValue(word) === '-C') : -1;
-  const run = callback < 0 ? [] : [textReading(call, call.words[callback + 1])];
+  const takes = name === 'mapfile' || name === 'readarray';
+  const callbacks = takes ? optionValues('-C', optionsOf({ values: '-C -c -d -n -O -s -u' }, call.words, true)) : [];
+  const run = callbacks.map((word) => textReading(call, word));
   return reading(call, readOnly, `${name} is read_only`, [...parts, ...run]);
 }
 

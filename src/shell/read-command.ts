@@ -114,6 +114,8 @@ function bareName(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
+const noFunctions: ReadonlySet<string> = new Set();
+
 function namedReading(
   path: string,
   words: readonly Word[],
@@ -129,7 +131,8 @@ function namedReading(
   // Also what follows `time`, which is a keyword to one shell and a program with options to another.
   if (name === '' || name.startsWith('-')) return unreadable(text, 'the command has no name');
   const read = {
-    ...byName(name, { called: [name], words, around, reader, text }),
+    // What it runs in turn is a program: `command rm`, `env rm`.
+    ...byName(name, { called: [name], words, around: { ...around, functions: noFunctions }, reader, text }),
     argv: [path, ...words.map((word) => knownValue(word) ?? word.text)],
     open: words.filter((word) => knownValue(word) === undefined),
     hasSubcommands: name === 'git' || named(programs, name)?.subcommands !== undefined,

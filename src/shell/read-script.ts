@@ -12,6 +12,7 @@ import type {
 } from 'unbash';
 import { classesOf, networked, readOnly } from './classes.js';
 import { redirectionClasses } from './host-paths.js';
+import { isWithin, type Stretches } from './reach.js';
 import { assignmentReading, hiddenCode } from './read-builtin.js';
 import { allClasses, holding, type Reading, unreadable } from './reading.js';
 import type { Reader, ShellInput, Surroundings } from './surroundings.js';
@@ -21,6 +22,8 @@ export interface ScriptVisit {
   readonly reader: Reader;
   readonly children: typeof forEachChild;
   readonly source: string;
+  /** Where functions of the text are in force; in a text within it, whose places are its own, none is known to be. */
+  readonly functions: Stretches;
 }
 
 const evaluates = /^-(?:eq|ne|lt|le|gt|ge|v)$/;
@@ -29,15 +32,20 @@ export class ScriptReading {
   readonly #reader: Reader;
   readonly #children: typeof forEachChild;
   readonly #source: string;
+  readonly #functions: Stretches;
 
-  constructor({ reader, children, source }: ScriptVisit) {
+  constructor({ reader, children, source, functions }: ScriptVisit) {
     this.#reader = reader;
     this.#children = children;
     this.#source = source;
+    this.#functions = functions;
   }
 
   script(script: ParsedScript, around: Surroundings): Reading {
-    const inner = script.source === undefined ? this : new ScriptReading({ ...this.#visit(), source: script.source });
+    const inner =
+      script.source === undefined
+        ? this
+        : new ScriptReading({ ...this.#visit(), source: script.source, functions: new Map() });
     const parts = script.commands.flatMap((statement) => inner.#node(statement.command, around));
     const [error] = script.errors ?? [];
     if (error !== undefined)
@@ -46,7 +54,7 @@ export class ScriptReading {
   }
 
   #visit(): ScriptVisit {
-    return { reader: this.#reader, children: this.#children, source: this.#source };
+    return { reader: this.#reader, children: this.#children, source: this.#source, functions: this.#functions };
   }
 
   #text({ pos, end }: { readonly pos: number; readonly end: number }): string {
@@ -188,7 +196,9 @@ export class ScriptReading {
       ...fieldsFrom(command.name, around.variables, true),
       ...command.args.flatMap((word) => this.#argument(word, around)),
     ];
-    const own = this.#reader.command(words, { ...around, input });
+    const named = (words[0]?.values ?? []).flatMap((value) => value.trim().split(/[ \t\n]+/, 1));
+    const functions = new Set(named.filter((each) => isWithin(this.#functions.get(each), command.pos)));
+    const own = this.#reader.command(words, { ...around, input, functions });
     return { ...own, text, parts: [...own.parts, ...parts] };
   }
 

@@ -82,10 +82,10 @@ export class ShellReader implements Reader {
     children: typeof forEachChild,
     around: Surroundings,
   ): Reading {
-    const names = namesIn(script, children, around.variables);
-    return new ScriptReading({ reader: this, children, source: text }).script(script, {
+    const { variables, functions } = namesIn(script, children, around.variables);
+    return new ScriptReading({ reader: this, children, source: text, functions }).script(script, {
       ...around,
-      ...names,
+      variables,
     });
   }
 }

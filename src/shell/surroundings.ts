@@ -14,7 +14,7 @@ export const terminal: ShellInput = Object.freeze({ kind: 'terminal' });
 export interface Surroundings {
   readonly input: ShellInput;
   readonly variables: Variables;
-  /** Functions that the text itself defines: their bodies are read where they are. */
+  /** Functions of the text that are in force at this command: their bodies are read where they are. */
   readonly functions: ReadonlySet<string>;
   /** How many texts and commands this one is inside of. */
   readonly depth: number;

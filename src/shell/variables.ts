@@ -1,20 +1,23 @@
 /**
  * What a script can put into its variables, gathered before it is read. Not in order and not by branch: a variable has every value
  * that any assignment gives it. Where one of them is computed, or could come from elsewhere, it can hold anything: so it can where
- * it is used before it is sure to be assigned.
+ * it is used before it is sure to be assigned. Where the script takes it back it may be empty.
  */
-import type { Assignment, forEachChild, SyntaxNode, Word as SyntaxWord } from 'unbash';
+import type { forEachChild, SyntaxNode, Word as SyntaxWord } from 'unbash';
 import { shellWordValues } from '../base/limits/decisions.js';
+import { reachOf, type Stretches } from './reach.js';
 import { fieldsFrom, type Variables, wordFrom } from './word.js';
 
 export interface Names {
   readonly variables: Variables;
-  readonly functions: ReadonlySet<string>;
+  readonly functions: Stretches;
 }
 
 /** They set variables out of sight. */
 const setsUnseen = new Set(['source', '.', 'eval', 'read', 'mapfile', 'readarray', 'getopts', 'printf']);
 const declares = new Set(['export', 'declare', 'typeset', 'local', 'readonly']);
+/** In a function they make a variable of its own, which is empty. */
+const hidesOuter = new Set(['declare', 'typeset', 'local']);
 
 interface Given {
   /** Undefined where it is computed. */
@@ -23,12 +26,15 @@ interface Given {
   readonly inList: boolean;
 }
 
+type CommandNode = SyntaxNode & { readonly type: 'Command' };
+
 type Assignments = Map<string, Given[]>;
 
-function add(assignments: Assignments, name: string, word: SyntaxWord | undefined, inList = false): void {
+function add(assignments: Assignments, name: string, given: Partial<Given> = {}): void {
+  const whole = { word: undefined, inList: false, ...given };
   const known = assignments.get(name);
-  if (known === undefined) assignments.set(name, [{ word, inList }]);
-  else known.push({ word, inList });
+  if (known === undefined) assignments.set(name, [whole]);
+  else known.push(whole);
 }
 
 /** One for each word that it becomes. */
@@ -37,131 +43,137 @@ function valuesOf({ word, inList }: Given, variables: Variables): readonly (read
   return (inList ? fieldsFrom(word, variables) : [wordFrom(word, variables)]).map(({ values }) => values);
 }
 
-/** A computed word given to a declaration can set any variable. */
-function hidesAssignment(node: SyntaxNode & { readonly type: 'Command' }): boolean {
-  const name = node.name?.value ?? '';
-  if (setsUnseen.has(name))
-    return name !== 'printf' || node.args.some((word) => word.type === 'Word' && word.value === '-v');
-  return declares.has(name) && node.args.some((word) => word.type === 'Word' && word.parts !== undefined);
+/** The command that runs here, and its words: `builtin`, `command` and their options are no part of it. */
+function commandOf(node: CommandNode): {
+  readonly name: string;
+  readonly words: CommandNode['args'];
+  readonly isWrapped: boolean;
+} {
+  const words = [...node.args];
+  let name = node.name?.value ?? '';
+  let isWrapped = false;
+  while (name === 'builtin' || name === 'command') {
+    while (words[0]?.type === 'Word' && /^-[p-]?$/.test(words[0].value)) words.shift();
+    const [first] = words;
+    if (first?.type !== 'Word' || first.value.startsWith('-')) break;
+    words.shift();
+    name = first.value;
+    isWrapped = true;
+  }
+  return { name, words, isWrapped };
 }
 
-function gather(
-  node: SyntaxNode,
-  visit: typeof forEachChild,
-  assignments: Assignments,
-  functions: Set<string>,
-): boolean {
-  let unseen = false;
+/** A computed word given to a declaration can set any variable, and so can a name for another one. */
+function hidesAssignment(node: CommandNode): boolean {
+  const { name, words, isWrapped } = commandOf(node);
+  // Attached to its name only where it is first; a computed word may be before it.
+  const values = words.map((word) => (word.type === 'Word' ? word.value : ''));
+  if (name === 'printf') return values.includes('-v') || values[0]?.startsWith('-v') === true;
+  if (setsUnseen.has(name)) return true;
+  if (!declares.has(name)) return false;
+  // Behind `command` its words are not parsed as assignments.
+  return words.some(
+    (word) => word.type === 'Word' && (word.parts !== undefined || isWrapped || /^-[a-zA-Z]*n/.test(word.value)),
+  );
+}
+
+/** `set -- a`, `shift`: what the script was given is not what it has. `set -eo pipefail` is. */
+function setsPositional(node: CommandNode): boolean {
+  const { name, words } = commandOf(node);
+  if (name === 'shift') return true;
+  if (name !== 'set') return false;
+  const values = words.map((word) => (word.type === 'Word' && word.parts === undefined ? word.value : '--'));
+  return values.some((value, at) => !/^[-+][a-zA-Z]+$/.test(value) && !/^[-+][a-zA-Z]*o$/.test(values[at - 1] ?? ''));
+}
+
+/** What is gathered of a whole script. */
+class Found {
+  readonly assignments: Assignments = new Map();
+  /** Variables and functions that it takes back. */
+  readonly unsets = new Set<string>();
+  /** Something sets variables out of sight. */
+  unseen = false;
+  /** What the script was given may be something else. */
+  positional = false;
+  /** Words of commands whose name is computed: it could set any of these. */
+  readonly #touched = new Set<string>();
   /** Parsed as assignments, and of no variable. */
-  const aliases = new Set<unknown>();
-  const each = (child: SyntaxNode): void => {
-    if (child.type === 'Command' && child.name?.value === 'alias') for (const word of child.args) aliases.add(word);
-    if (child.type === 'Assignment') {
-      const plain = child.value.type === 'Word' && child.index === undefined && child.append !== true;
-      if (!aliases.has(child)) add(assignments, child.name, plain ? (child.value as SyntaxWord) : undefined);
-    } else if (child.type === 'For') {
-      for (const word of child.wordlist ?? [undefined]) add(assignments, child.name.value, word, true);
-    } else if (child.type === 'Select') add(assignments, child.name.value, undefined);
-    else if (child.type === 'Function') functions.add(child.name.value);
-    else if (child.type === 'Command' && hidesAssignment(child)) unseen = true;
-    else if (child.type === 'ParameterExpansion' && child.operation?.type === 'Default') {
-      if (child.operation.operator.includes('=')) add(assignments, child.parameter, undefined);
+  readonly #aliases = new Set<unknown>();
+
+  #command(node: CommandNode): void {
+    const { name, words } = commandOf(node);
+    if (name === 'alias') for (const word of node.args) this.#aliases.add(word);
+    if (hidesAssignment(node)) this.unseen = true;
+    if (setsPositional(node)) this.positional = true;
+    const isComputed = node.name?.parts?.some(({ type }) => !/Literal|Quoted/.test(type)) === true;
+    for (const word of words) {
+      if (word.type !== 'Word') continue;
+      const known = /^\w+/.exec(word.value)?.[0] ?? '';
+      if (isComputed) this.#touched.add(known);
+      if (name === 'unset' && word.parts !== undefined) this.unseen = true;
+      if (name === 'unset' || (hidesOuter.has(name) && known === word.value)) this.unsets.add(known);
     }
+    const [action] = words.filter((word) => word.type !== 'Word' || word.value !== '--');
+    if (name === 'trap' && action !== undefined) this.#later(action.text);
+  }
+
+  /** A text that runs in between, whenever a signal comes. */
+  #later(text: string): void {
+    for (const [, name = ''] of text.matchAll(/([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=/g)) add(this.assignments, name);
+    if (/\b(?:read|mapfile|readarray|eval|source|getopts|unset|printf|set|shift)\b|(?:^|[\s;&|'"])\.\s/.test(text)) {
+      this.unseen = true;
+      this.positional = true;
+    }
+  }
+
+  readonly see = (child: SyntaxNode): void => {
+    if (child.type === 'Command') this.#command(child);
+    else if (child.type === 'Assignment') {
+      const plain = child.value.type === 'Word' && child.index === undefined && child.append !== true;
+      const word = plain ? (child.value as SyntaxWord) : undefined;
+      if (!this.#aliases.has(child)) add(this.assignments, child.name, { word });
+    } else if (child.type === 'For') {
+      for (const word of child.wordlist ?? [undefined]) add(this.assignments, child.name.value, { word, inList: true });
+    } else if (child.type === 'Select') add(this.assignments, child.name.value);
+    else if (child.type === 'Coproc' && child.name !== undefined) add(this.assignments, child.name.value);
+    // A function has words of its own.
+    else if (child.type === 'Function') this.positional = true;
+    else if (child.type === 'ParameterExpansion' && child.operation?.type === 'Default') {
+      if (child.operation.operator.includes('=')) add(this.assignments, child.parameter);
+    }
+  };
+
+  end(): this {
+    for (const name of this.#touched) if (this.assignments.has(name)) add(this.assignments, name);
+    return this;
+  }
+}
+
+function gather(node: SyntaxNode, visit: typeof forEachChild): Found {
+  const found = new Found();
+  const each = (child: SyntaxNode): void => {
+    found.see(child);
     visit(child, each);
   };
   visit(node, each);
-  return unseen;
-}
-
-/** A word that is there for sure. */
-const isPlain = (word: SyntaxWord | Assignment | undefined) => word?.type === 'Word' && word.parts === undefined;
-
-/**
- * Names that are used where no assignment was made for sure before: there they may hold what they held outside, which is not known.
- * `set`: those that were assigned by then, in their order.
- */
-function usedBefore(node: SyntaxNode, visit: typeof forEachChild, set: Set<string>, used: Set<string>): void {
-  const go = (child: SyntaxNode) => usedBefore(child, visit, set, used);
-  /** What it sets is set in it alone. Taken back and not copied: a text may have thousands. */
-  const goApart = (child: SyntaxNode) => {
-    const { size } = set;
-    go(child);
-    if (set.size > size) for (const name of [...set].slice(size)) set.delete(name);
-  };
-  /** What is run in a process of its own, or perhaps not at all, sets nothing for what follows. */
-  const apart = () => visit(node, goApart);
-  const use = (name: string) => {
-    if (!set.has(name)) used.add(name);
-  };
-  switch (node.type) {
-    case 'Script':
-    case 'CompoundList':
-      for (const statement of node.commands) go(statement);
-      return;
-    case 'Statement':
-      if (node.background === true) goApart(node.command);
-      else go(node.command);
-      return;
-    case 'AndOr': {
-      const [first, ...rest] = node.commands;
-      if (first !== undefined) go(first);
-      const { size } = set;
-      // Each of `a && X=1 && b $X` comes after the one before it.
-      const isChain = node.operators.every((operator) => operator === '&&');
-      for (const each of rest) isChain ? go(each) : goApart(each);
-      if (set.size > size) for (const name of [...set].slice(size)) set.delete(name);
-      return;
-    }
-    case 'Command': {
-      const assigns = node.name === undefined || declares.has(node.name.value);
-      visit(node, (child) => {
-        go(child);
-        if (assigns && child.type === 'Assignment' && child.index === undefined && child.append !== true)
-          set.add(child.name);
-      });
-      return;
-    }
-    case 'For': {
-      for (const word of node.wordlist ?? []) go(word);
-      const { value: name } = node.name;
-      const isNew = !set.has(name);
-      set.add(name);
-      goApart(node.body);
-      if (isNew && node.wordlist?.some(isPlain) !== true) set.delete(name);
-      return;
-    }
-    case 'Assignment':
-      if (node.append === true) use(node.name);
-      apart();
-      return;
-    case 'SimpleExpansion':
-      use(node.text.slice(1));
-      return;
-    case 'ParameterExpansion':
-      // What `${X:-a}` gives is not known anyway; `${X@P}` is run.
-      if (node.operation === undefined || node.operation.type === 'Transform') use(node.parameter);
-      apart();
-      return;
-    default:
-      apart();
-  }
+  return found.end();
 }
 
 /** `X=a; Y=$X` needs a round for each step; what does not settle is not known. */
 const rounds = 4;
 
-export function namesIn(script: SyntaxNode, visit: typeof forEachChild, given: Variables): Names {
-  const assignments: Assignments = new Map();
-  const functions = new Set<string>();
-  if (gather(script, visit, assignments, functions)) return { variables: new Map(), functions };
-  const used = new Set<string>();
-  usedBefore(script, visit, new Set(), used);
+export function namesIn(script: SyntaxNode, visit: typeof forEachChild, around: Variables): Names {
+  const { assignments, unsets, unseen, positional } = gather(script, visit);
+  const { functions, loose } = reachOf(script, visit, unsets);
+  if (unseen) return { variables: new Map(), functions };
+  const given: Variables = positional ? new Map([...around].filter(([name]) => !/^[1-9]/.test(name))) : around;
   let variables: Variables = given;
   for (let round = 0; round < rounds; round += 1) {
     const next = new Map<string, readonly string[] | undefined>(given);
     let settled = true;
-    for (const [name, given] of assignments) {
-      const values = used.has(name) ? [undefined] : given.flatMap((each) => valuesOf(each, variables));
+    for (const [name, all] of assignments) {
+      const values = loose.has(name) ? [undefined] : all.flatMap((each) => valuesOf(each, variables));
+      if (unsets.has(name)) values.push(['']);
       const known = values.includes(undefined) ? undefined : [...new Set(values.flatMap((value) => value ?? []))];
       const kept = known !== undefined && known.length <= shellWordValues ? known : undefined;
       if (String(variables.get(name)) !== String(kept)) settled = false;

@@ -144,8 +144,9 @@ export function fieldsFrom(word: SyntaxWord, variables: Variables, asName = fals
   if (separators === undefined) return unknown(whole.start);
   const divides = separators + patterns;
   const holds = (text: string, characters: string) => [...text].some((character) => characters.includes(character));
-  if (values.every((value) => value !== '' && !holds(value, divides))) return [whole];
   const [only = '', ...others] = values;
+  // Of several one may be none at all.
+  if (values.every((value) => (value !== '' || others.length > 0) && !holds(value, divides))) return [whole];
   if (values.some((value) => holds(value, patterns))) return unknown(divides);
   if (asName && others.length > 0 && separators === blanks) return [whole];
   // What is quoted beside it is not divided.

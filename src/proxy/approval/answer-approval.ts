@@ -33,7 +33,7 @@ function refuseUnfit(asked: Asked, { granted, scope, network }: Said): void {
   }
   if (granted && scope === 'rule' && asked.words.length === 0) {
     throw unfit(
-      'a rule cannot cover this request: it is not a command, has input, or could not be analysed',
+      'a rule cannot cover this request: it is not a command, has input, has a computed word, or could not be analysed',
       'grant it once, or for the session',
     );
   }

@@ -89,7 +89,7 @@ export function matchText(match: RuleMatch): string {
 function optionsOf(words: readonly string[]): readonly string[] {
   return words
     .filter((word) => word.startsWith('-'))
-    .flatMap((word) => (/^-[A-Za-z]{2,}$/.test(word) ? [...word.slice(1)].map((letter) => `-${letter}`) : [word]));
+    .flatMap((word) => (/^-[A-Za-z0-9]{2,}$/.test(word) ? [...word.slice(1)].map((letter) => `-${letter}`) : [word]));
 }
 
 function operandsOf(words: readonly string[]): readonly string[] {
@@ -131,16 +131,26 @@ function isGiven(wanted: string, options: readonly string[]): boolean {
   return names.some((name) => name.length > 2 && name.startsWith('--') && wanted.startsWith(name));
 }
 
+/** `npm --otp 123456 publish`: behind an option, what seems to be the subcommand may be the option's value. */
+function mayBeValue(word: string | undefined, argv: readonly string[]): boolean {
+  const before = argv[argv.findIndex((each) => normalised(each) === word) - 1] ?? '';
+  return word !== undefined && /^-[^=]+$/.test(before);
+}
+
 /** What could be meant: the program however it is called, its subcommand, its options and the other operands anywhere. */
-function refuses(rule: readonly string[], { words, open = [], hasSubcommands = false }: Reading): boolean {
+function refuses(rule: readonly string[], reading: Reading): boolean {
+  const { words, argv = words, open = [], hasSubcommands = false } = reading;
   const [program = ''] = rule;
-  if (posix.basename(program) !== words[0]) return false;
+  // `gcc-12` is known as gcc: a rule may be about either.
+  if (![words[0], posix.basename(argv[0] ?? '')].includes(posix.basename(program))) return false;
   const options = optionsOf(words);
   const given = operandsOf(words).map(normalised);
   const wanted = operandsOf(rule).map(normalised);
   // The program itself is first on both sides.
   const first = hasSubcommands ? 2 : 1;
-  const leading = wanted.slice(1, first).every((word, at) => word === given[at + 1]);
+  const leading = wanted
+    .slice(1, first)
+    .every((word) => word === given[1] || (word === given[2] && mayBeValue(given[1], argv)));
   const others = given.slice(first);
   // Others are before a subcommand: `git -C "$HERE" push`.
   const isOpen = (word: string) => open.some((each) => words.includes(each.text) && couldBe(word, each));
@@ -151,12 +161,18 @@ function refuses(rule: readonly string[], { words, open = [], hasSubcommands = f
   );
 }
 
-/** Exactly these words, or those that begin with them. */
+/** Words that can be any other: not a pattern of file names, which says itself what it can be. */
+export function computedWords({ open = [] }: Reading): readonly string[] {
+  return open.filter(({ isPattern }) => isPattern !== true).map(({ text }) => text);
+}
+
+/** Exactly these words, or those that begin with them. A word that is computed is not known to be any. */
 function allows(
   { command, prefix = false }: { command: readonly string[]; prefix?: boolean },
   reading: Reading,
 ): boolean {
   const words = ruleWords(reading);
+  if (computedWords(reading).some((word) => command.includes(word))) return false;
   return (prefix || words.length === command.length) && command.every((word, at) => word === words[at]);
 }
 

@@ -196,7 +196,17 @@ describe('a rule', () => {
       ],
       'rm -rf': ['rm -f a -r', 'rm -fr a', 'rm a -r --x -f'],
       'git push': ['git push', 'git -c a=b push x', './git push'],
-      'npm publish': ['npm --registry http://x publish', 'npm publish .'],
+      'npm publish': [
+        'npm --registry http://x publish',
+        'npm publish .',
+        'npm --otp 5 publish',
+        'npm --access public publish',
+      ],
+      'git push -f': ['git push -4f', 'git push -f4'],
+      'gcc-12 a.c': ['gcc-12 a.c', '/usr/bin/gcc-12 -c a.c'],
+      'gcc a.c': ['gcc-12 a.c'],
+      'mkfs.ext4': ['mkfs.ext4 disk.img'],
+      rm: ['rm a; rm() { ls; }', 'X=ls; unset X; $X rm a', 'X=ls; command read X; $X a'],
     };
     for (const [denied, texts] of Object.entries(meant)) {
       for (const text of texts)
@@ -235,6 +245,25 @@ describe('a rule', () => {
     assert.ok(!(await allows(prefix, './npm install')));
     assert.ok(await allows('./git push', './git push'));
     assert.ok(!(await allows('./git push', 'git push')));
+  });
+
+  it('that allows is for no word that is computed, and none is asked for such', async () => {
+    const agents = ['coder'];
+    for (const [text, written] of [
+      ['U=$(cat f); curl $U', 'curl $U'],
+      ['curl "$@"', 'curl "$@"'],
+      ['for U in a b; do curl $U; done', 'curl $U'],
+    ] as const) {
+      assert.equal(await action(text, { agents, rules: [rule('allow', written)] }), 'require_approval', text);
+      assert.deepEqual((await decided(text, { agents })).words, [], text);
+    }
+    assert.equal(await action("curl '$U'", { agents, rules: [rule('allow', 'curl $U')] }), 'allow');
+    assert.equal(
+      await action('curl $U', { agents, rules: [rule('allow', { command: ['curl'], prefix: true })] }),
+      'allow',
+    );
+    assert.equal(await action('curl -T *.o', { agents, rules: [rule('allow', 'curl -T *.o')] }), 'allow');
+    assert.deepEqual((await decided('U=a; curl $U', { agents })).words, ['curl', 'a']);
   });
 
   it('is the same after it was written and read', () => {

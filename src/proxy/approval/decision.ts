@@ -9,7 +9,7 @@ import { type CommandClass, classNames, commandClasses } from '../../shell/class
 import type { Classification } from '../../shell/classify.js';
 import { everyReading, type Reading } from '../../shell/reading.js';
 import { type Action, isStricter } from './action.js';
-import { type Rule, ruleMatches, ruleWeight, ruleWords } from './decision-rule.js';
+import { computedWords, type Rule, ruleMatches, ruleWeight, ruleWords } from './decision-rule.js';
 
 export interface Decision {
   readonly action: Action;
@@ -28,7 +28,7 @@ export interface CommandToDecide {
 }
 
 export interface Decided extends Decision {
-  /** The command that decided, as rules name it; empty where it could not be read. */
+  /** The command that decided, as rules name it; empty where it could not be read, or a word of it is computed. */
   readonly words: readonly string[];
 }
 
@@ -77,9 +77,14 @@ function decidingRule(rules: readonly Rule[]): Rule | undefined {
   );
 }
 
+/** A rule of `curl $URL` would be one for whatever the next script puts there. */
+function wordsForRule(reading: Reading): readonly string[] {
+  return computedWords(reading).length > 0 ? [] : ruleWords(reading);
+}
+
 function decideClass(reading: Reading, name: CommandClass, rules: readonly Rule[], request: CommandToDecide): Decided {
   const rule = decidingRule(rules.filter(({ match }) => 'class' in match && match.class === name));
-  const base = { categories: [name], words: ruleWords(reading) };
+  const base = { categories: [name], words: wordsForRule(reading) };
   if (rule !== undefined) {
     return { ...base, action: rule.action, reason: `${reading.why} (a rule on ${name})`, rule: rule.id };
   }
@@ -109,7 +114,7 @@ function decideReading(reading: Reading, request: CommandToDecide): Decided {
       categories,
       reason: `${reading.why} (a rule on ${isWritten ? 'this command' : 'what a computed word of it could be'})`,
       rule: named.id,
-      words: ruleWords(reading),
+      words: wordsForRule(reading),
     };
   }
   const decided = classNames(reading.classes)
