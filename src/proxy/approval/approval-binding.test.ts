@@ -50,6 +50,8 @@ const others: Readonly<Record<string, BoundRequest>> = {
   'a home': { ...plain, home: 'work' },
   'another home': { ...plain, home: 'play' },
   'a tree': { ...plain, trees: [tree('memory:', false)] },
+  'a private host': { ...plain, privateHosts: ['example.org:80'] },
+  'another private host': { ...plain, privateHosts: ['example.org:81'] },
   'a tree to write to': { ...plain, trees: [tree('memory:', true)] },
 };
 

@@ -1,5 +1,6 @@
 /** What an approval of a command holds for, gathered: the words and options, and what the command will see when it runs. */
 
+import { parseHostPort } from '../../authority/network.js';
 import { sha256 } from '../../base/sha256.js';
 import type { JailLayer } from '../../jail/plan.js';
 import type { CacheKeeping } from '../../vault/fork-trees.js';
@@ -37,6 +38,8 @@ export interface BoundRequest {
   /** A directory that stands for the person's home. */
   readonly home?: string | undefined;
   readonly trees?: readonly AskedTree[] | undefined;
+  /** `host:port` that may be at a private address: the Authority names them like any other. */
+  readonly privateHosts?: readonly string[] | undefined;
 }
 
 export interface Bound {
@@ -92,7 +95,7 @@ function lastingOf(
     additions: request.environmentAdditions,
   });
   const injected = secretNames(request.secrets);
-  const { weakened = [], cache, home, readonly = false, fork, trees = [] } = request;
+  const { weakened = [], cache, home, readonly = false, fork, trees = [], privateHosts = [] } = request;
   return {
     argv: request.argv,
     directory: place.directory,
@@ -110,6 +113,7 @@ function lastingOf(
     ...(cache === undefined ? {} : { cache }),
     ...(home === undefined ? {} : { home }),
     ...(trees.length > 0 ? { trees: trees.map(treeText) } : {}),
+    ...(privateHosts.length > 0 ? { privateHosts: privateHosts.map(parseHostPort).sort() } : {}),
   };
 }
 
@@ -122,7 +126,16 @@ function shownInput(input: BoundInput | undefined): readonly string[] {
 
 /** What is bound and is not as by default, as a person is shown it. A variable that is passed on is named without its value. */
 export function shownOf({ host, request }: Bound, { input }: Pick<Bindings, 'input'>): readonly string[] {
-  const { environmentAdditions, weakened = [], cache, home, readonly = false, fork, trees = [] } = request;
+  const {
+    environmentAdditions,
+    weakened = [],
+    cache,
+    home,
+    readonly = false,
+    fork,
+    trees = [],
+    privateHosts = [],
+  } = request;
   const named = (name: string, value: string | undefined) => (value === undefined ? [] : [`${name}: ${value}`]);
   return [
     ...named('asked by', host.requester),
@@ -137,5 +150,6 @@ export function shownOf({ host, request }: Bound, { input }: Pick<Bindings, 'inp
     ...named('cache', cache),
     ...named('home', home),
     ...trees.map((tree) => `mounts: ${treeText(tree)}`),
+    ...privateHosts.map((host) => `may be at a private address: ${host}`),
   ];
 }

@@ -39,6 +39,8 @@ export interface Binding {
   readonly home?: string;
   /** Trees of the VFS that it is shown, as they are written. */
   readonly trees?: readonly string[];
+  /** `host:port` that may be at a private address. */
+  readonly privateHosts?: readonly string[];
   /** The fork's, as `forkState` says it. */
   readonly fork: string;
   /** Of the person's own directories, as `directoryState` says it: what they edit enters the fork before the command. */
