@@ -339,4 +339,32 @@ export const chosenLater = [
     why: 'what a person edited and then approved would be refused as changed',
     tests: ['attacks/approved-bytes'],
   },
+  {
+    file: 'src/vault/store/fork-lock.ts',
+    from: 'const isLeft = isPatient && live.every(isLeaving);',
+    to: 'const isLeft = isPatient && live.length > 64;',
+    why: 'a command would run beside one that has left, and what that wrote would not be frozen before it',
+    tests: ['run/open-settled'],
+  },
+  {
+    file: 'src/vault/store/locks.ts',
+    from: 'wait: false, shared: true',
+    to: 'wait: false',
+    why: 'of two that look who is at work each would find somebody',
+    tests: ['store/group'],
+  },
+  {
+    file: 'src/vault/store/worker-file.ts',
+    from: 'startOf(kept) === start',
+    to: 'isThere(kept)',
+    why: 'a process that got the number of a killed keeper would be ended in its place',
+    tests: ['store/member'],
+  },
+  {
+    file: 'src/audit/chain.ts',
+    from: 'if (there === undefined || (there.ino',
+    to: 'if (there?.ino !== 0 || (there.ino',
+    why: 'two processes would append to one chain where it was made again',
+    tests: ['audit/chain'],
+  },
 ];

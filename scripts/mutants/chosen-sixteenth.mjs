@@ -100,8 +100,8 @@ export const chosenSixteenth = [
   },
   {
     file: 'src/vault/store/worker-file.ts',
-    from: '!isKept && !isWorker(found) && ',
-    to: '!isKept && ',
+    from: '!isKeptFor(kept, start) && !isWorker(found) && ',
+    to: '!isKeptFor(kept, start) && ',
     why: 'the place of a killed command would be taken before the record says that it was killed',
     tests: ['store/member'],
   },

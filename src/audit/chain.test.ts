@@ -304,3 +304,17 @@ describe('what a crash left in a chain', () => {
     assert.equal(problem(), undefined);
   });
 });
+
+it('a record that was moved away and made again is appended to with its own lock', () => {
+  const ours = chainOf({ lock: loadFileLock(library, 0) });
+  ours.appendAll([entry('a')]);
+  fs.renameSync(ours.paths.directory, `${ours.paths.directory}.moved`);
+  const other = chainOf();
+  other.appendAll([entry('b')]);
+  const descriptor = fs.openSync(other.paths.lock, 'a');
+  loadFileLock(library).hold(descriptor, other.paths.lock);
+  assert.throws(() => ours.appendAll([entry('c')]), { code: 'EAGAIN' });
+  fs.closeSync(descriptor);
+  ours.appendAll([entry('c')]);
+  assert.deepEqual([typesOf(), problem()], [['audit.open', 'b', 'c'], undefined]);
+});

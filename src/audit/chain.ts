@@ -19,6 +19,7 @@ import {
   readFileSync,
   readSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -164,18 +165,29 @@ export class Chain {
 
   #locked<T>(act: () => T): T {
     return this.#inChain(() => {
-      if (this.#lockDescriptor === undefined) {
-        mkdirSync(this.paths.directory, openDirectory);
-        this.#lockDescriptor = openSync(this.paths.lock, 'a', 0o600);
-      }
-      const descriptor = this.#lockDescriptor;
-      this.#options.lock.hold(descriptor, this.paths.directory);
+      const descriptor = this.#hold();
       try {
         return act();
       } finally {
         this.#options.lock.release(descriptor);
       }
     });
+  }
+
+  /** A process that stays may have the lock of a record that was removed or moved: whoever made another one there has that one's. */
+  #hold(): number {
+    for (;;) {
+      if (this.#lockDescriptor === undefined) {
+        mkdirSync(this.paths.directory, openDirectory);
+        this.#lockDescriptor = openSync(this.paths.lock, 'a', 0o600);
+      }
+      const descriptor = this.#lockDescriptor;
+      this.#options.lock.hold(descriptor, this.paths.directory);
+      const [there, ours] = [statSync(this.paths.lock, { throwIfNoEntry: false }), fstatSync(descriptor)];
+      // Where there is none, the store is not made again.
+      if (there === undefined || (there.ino === ours.ino && there.dev === ours.dev)) return descriptor;
+      this.close();
+    }
   }
 
   #withRoom<T>(mayUseReserve: boolean, write: () => T): T {
