@@ -130,3 +130,24 @@ it('what is sensitive, or of another directory, stays, and is told', async () =>
   await applyTo();
   assert.equal(copy()['.husky/pre-commit'], 'evil');
 });
+
+it('what the git of the other directory obeys there stays, and so does what a repository of its own has for itself', async () => {
+  for (const top of ['project', 'copy'])
+    for (const name of ['tools/a', 'own', 'bare/x']) write(`${top}/${name}`, 'mine');
+  for (const directory of ['copy/.git', 'copy/bare']) {
+    for (const name of ['objects', 'refs']) mkdirSync(at(`${directory}/${name}`), { recursive: true });
+    write(`${directory}/HEAD`, 'ref: refs/heads/main\n');
+  }
+  write('copy/.git/config', '[core]\n\trepositoryFormatVersion = 0\n\thooksPath = tools\n');
+  await command((directory) => {
+    for (const name of ['tools/pre-commit', 'own', 'bare/config', 'bare/x']) put(name, 'inside')(directory);
+  });
+  const held = await applyTo({ allowSensitive: false });
+  assert.deepEqual(
+    [held.done, held.complete, held.withheld.slice().sort(), held.sensitive.map(({ path }) => path).sort()],
+    [true, false, ['bare/config', 'bare/x', 'tools/pre-commit'], ['bare/config', 'bare/x', 'tools/pre-commit']],
+  );
+  assert.deepEqual([copy()['own'], copy()['bare/x'], copy()['tools/pre-commit']], ['inside', 'mine', undefined]);
+  await applyTo();
+  assert.equal(copy()['tools/pre-commit'], 'inside');
+});

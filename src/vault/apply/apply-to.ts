@@ -20,7 +20,7 @@ import { timedPlan } from './apply-times.js';
 import { fitSteps, type Held, obstacles } from './apply-to-plan.js';
 import { appliedChangesNow } from './change-room.js';
 import { holdUnits, isComplete } from './held-units.js';
-import { type Judgement, judgeChanges } from './sensitive-changes.js';
+import { type Judgement, judgeChanges, judgeElsewhere } from './sensitive-changes.js';
 import { lostList, stepsDone } from './write-origin.js';
 
 async function heldBy(fork: OpenFork, directory: string): Promise<Held> {
@@ -56,7 +56,11 @@ export async function applyForkTo(given: OpenFork, directory: string, request: A
   refuseUnlisted('ctx apply', changes);
   const judged = await judgeChanges(whole, changes, request);
   try {
-    return await applyJudgedTo(judged, found, directory, request);
+    const own = changes.filter(({ path }) => !path.startsWith('/'));
+    const known = new Set(judged.sensitive.map(({ path }) => path));
+    const there = (await judgeElsewhere(whole, directory, own)).filter(({ path }) => !known.has(path));
+    const both = { ...judged, sensitive: [...judged.sensitive, ...there] };
+    return await applyJudgedTo(both, found, directory, request);
   } finally {
     judged.forget();
   }

@@ -93,6 +93,11 @@ export interface Bench {
   placeOf(whole: string): GitPlace | undefined;
 }
 
+function repositoriesBy(): Bench['placeOf'] {
+  const placeBy = placesBy();
+  return (whole) => placeBy(isGitName.test(whole) ? posix.join(whole, 'HEAD') : whole);
+}
+
 export async function benchOf(fork: OpenFork): Promise<Bench> {
   const { roots } = fork.vault;
   const git = Git.outside(Object.values(roots));
@@ -100,12 +105,38 @@ export async function benchOf(fork: OpenFork): Promise<Bench> {
   const obeyed = await withScratch(fork, (scratch) =>
     obeyedPaths({ git, repositories, roots: Object.values(roots), scratch, environment: process.env }),
   );
-  const placeBy = placesBy();
-  return {
-    git,
-    obeyed,
-    placeOf: (whole) => placeBy(isGitName.test(whole) ? posix.join(whole, 'HEAD') : whole),
+  return { git, obeyed, placeOf: repositoriesBy() };
+}
+
+/** A name that no root has: what is known of the workspace is of the fork's own directory. */
+const elsewhere = 'elsewhere';
+
+/**
+ * Changes of the workspace that are written to another directory: its own git obeys other files, and other repositories lie there. What
+ * the fork's own directory says of them is asked apart.
+ */
+export async function judgeElsewhere(
+  fork: OpenFork,
+  directory: string,
+  changes: readonly Change[],
+): Promise<readonly Sensitive[]> {
+  if (changes.length === 0) return [];
+  const there = await benchOf({ ...fork, vault: { ...fork.vault, roots: { [elsewhere]: directory } } });
+  const own = repositoriesBy();
+  const top = fork.vault.roots[workspaceRoot] ?? '/';
+  const reasonOf = ({ kind, type, path }: Change): string | undefined => {
+    // It is judged as a part of the fork's own repository.
+    if (own(wholePath(top, path)) !== undefined) return undefined;
+    const whole = wholePath(directory, path);
+    if (there.placeOf(whole) !== undefined) return 'a repository of the other directory has it for itself';
+    if (kind !== 'deleted' && makesRepository(whole, isThere))
+      return 'git may take its directory for a repository, with programs to run';
+    return type === 'directory' ? undefined : there.obeyed.whyObeyed(whole, type === 'symlink');
   };
+  return changes.flatMap((change) => {
+    const why = reasonOf(change);
+    return why === undefined ? [] : [{ path: change.path, why }];
+  });
 }
 
 /**
