@@ -1,7 +1,7 @@
 /** `ctx apply --to`: which directory may be written, and that it is in the record before it is. */
 import { realpathSync, statSync } from 'node:fs';
 import { identityOf } from '../base/directory-identity.js';
-import { ErrnoError, fromSystemError } from '../base/errno.js';
+import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { refuseForeignLinks } from '../proxy/canonical-paths.js';
 import type { Host } from '../proxy/host.js';
 import type { ApplyRequest } from '../vault/apply/apply.js';
@@ -22,7 +22,10 @@ function targetOf(host: Host, asked: string, origin: string): string {
     directory = realpathSync.native(asked);
     isDirectory = statSync(directory).isDirectory();
   } catch (error) {
-    throw fromSystemError(error, 'apply --to', asked);
+    const failed = fromSystemError(error, 'apply --to', asked);
+    if (!hasCode(failed, 'ENOENT')) throw failed;
+    const reason = 'there is no such directory';
+    throw new ErrnoError('ENOENT', { operation: 'apply --to', path: asked, reason, remedy: 'make it first' });
   }
   const operation = 'apply --to';
   if (!isDirectory) throw new ErrnoError('ENOTDIR', { operation, path: asked, reason: 'expected a directory' });

@@ -123,7 +123,7 @@ export function streamOf(call: Arguments, print: (line: unknown) => void | Promi
 
 type RunEnd = Pick<
   Envelope,
-  'exitCode' | 'signal' | 'outputError' | 'limitError' | 'timedOut' | 'warnings' | 'connections'
+  'exitCode' | 'signal' | 'outputError' | 'limitError' | 'limitsReached' | 'timedOut' | 'warnings' | 'connections'
 >;
 
 /** How a command is shown. */

@@ -163,10 +163,14 @@ describe('what is said where there is no report', () => {
       'something that a report has room for',
     ];
     assert.equal(
-      untoldText({ timedOut: true, warnings, connections: [], exitCode: 0 }),
+      untoldText({ timedOut: true, limitsReached: ['held back'], warnings, connections: [], exitCode: 0 }),
       'ctx: timed out\nctx: skipped /x: it is not there\nctx: 2 of your own edits will be picked up when all running commands have ended\n',
     );
-    assert.equal(untoldText({ timedOut: false, warnings: [], connections: [], exitCode: 0 }), '');
+    const ended = { timedOut: false, limitsReached: ['memory limit reached'], warnings: [], connections: [] };
+    assert.equal(untoldText({ ...ended, exitCode: 0 }), '');
+    assert.equal(untoldText({ ...ended, exitCode: null }), 'ctx: memory limit reached\n');
+    const limitError = { code: 'EDQUOT', reason: 'limit of the vault reached' } as const;
+    assert.equal(untoldText({ ...ended, limitError, exitCode: null }), 'ctx: limit of the vault reached\n');
   });
 
   it('names the network that a command failed of, and not one that it did without', () => {
@@ -183,7 +187,12 @@ describe('what is said where there is no report', () => {
       milliseconds: 1,
       reason: 'not among the granted hosts',
     };
-    const end = { timedOut: false, warnings, connections: [refused, { ...refused, verdict: 'allowed' as const }] };
+    const end = {
+      timedOut: false,
+      limitsReached: [],
+      warnings,
+      connections: [refused, { ...refused, verdict: 'allowed' as const }],
+    };
     assert.equal(
       untoldText({ ...end, exitCode: 6 }),
       `ctx: ${warnings[0]}\nctx: refused to connect to example.com:443 2 times: not among the granted hosts\n`,

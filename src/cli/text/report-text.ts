@@ -156,12 +156,14 @@ function networkLines({ connections, warnings }: Pick<Common, 'connections' | 'w
  * refused.
  */
 export function untoldText(
-  end: Pick<Common, 'timedOut' | 'limitError' | 'warnings' | 'connections' | 'exitCode'>,
+  end: Pick<Common, 'timedOut' | 'limitError' | 'limitsReached' | 'warnings' | 'connections' | 'exitCode'>,
 ): string {
-  const { timedOut, limitError, warnings, exitCode } = end;
+  const { timedOut, limitError, limitsReached, warnings, exitCode } = end;
+  // A program that fails of its limit, or is killed, says something else, or nothing.
+  const limits = exitCode === 0 ? [] : limitsReached;
   const lines = [
     ...(timedOut ? ['timed out'] : []),
-    ...(limitError === undefined ? [] : [limitError.reason]),
+    ...(limitError === undefined ? limits : [limitError.reason]),
     ...warnings.filter((warning) => untold.test(warning)),
     ...(exitCode === 0 ? [] : networkLines(end)),
   ];

@@ -7,7 +7,7 @@ const loadMount = async () => import('../mounts/fork-mount.js');
 const anyNumber = { least: 0, most: Number.POSITIVE_INFINITY };
 
 const rollbackDetails = [
-  'Without a CHECKPOINT (a number or a name), undoes the last command that changed anything; with PATHs, only those.',
+  'Without a CHECKPOINT (a number or a name), undoes the last command that changed anything; PATHs after one: only those.',
   'Your own edits stay. The state before the rollback is kept as a checkpoint too, so a rollback can be undone.',
 ];
 

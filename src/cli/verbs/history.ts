@@ -1,4 +1,5 @@
 /** `ctx rollback`, `ctx checkpoint ...`, `ctx fork ...`. */
+import { ErrnoError } from '../../base/errno.js';
 import { commandsBesideNamed } from '../../base/limits/commands.js';
 import { visible } from '../../base/visible-text.js';
 import type { CheckpointSummary } from '../../sdk/workspace/fork.js';
@@ -30,10 +31,21 @@ function checkpointLine(checkpoint: CheckpointSummary): string {
   return undone === true ? paint('dim', `${text}  (undone)`) : text;
 }
 
+/** A person may have meant a path by the first word. */
+function withWhereToPutPaths(error: unknown, first: string): unknown {
+  if (!(error instanceof ErrnoError) || error.operation !== 'find the checkpoint') return error;
+  const { code, operation, reason, remedy } = error;
+  const paths = `single paths come after a checkpoint: ctx rollback CHECKPOINT ${first}`;
+  return new ErrnoError(code, { operation, reason, remedy: `${remedy}; ${paths}`, cause: error });
+}
+
 /** The first word is always the checkpoint; what follows are paths. */
 export const rollback: Run = async (call, host) => {
   const [first, ...rest] = call.words;
-  const rolled = await (await forkHere(call, host)).rollback({ checkpoint: first, paths: rest });
+  const fork = await forkHere(call, host);
+  const rolled = await fork.rollback({ checkpoint: first, paths: rest }).catch((error: unknown) => {
+    throw first === undefined ? error : withWhereToPutPaths(error, first);
+  });
   const paint = painter(process.stdout);
   const { undone, pending, to } = rolled;
   const { beside = [] } = to;

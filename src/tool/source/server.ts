@@ -136,7 +136,7 @@ export class RunningServer {
           reason: `its server is gone: ${reason}${said}`,
           // One that npx or uvx fetches when it starts is the common case.
           remedy: isAlone
-            ? 'its jail has no network: where it needs a host, add the source with --net HOST'
+            ? 'its jail has no network, and of your files what is granted: add the source with --net HOST, --read PATH'
             : undefined,
         }),
       );
