@@ -3,11 +3,12 @@
  * leaves the old one.
  */
 
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, unlinkSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from './errno.js';
 import { parseJson } from './shape.js';
 
+/** Or a file that another call has written. */
 export function syncDirectory(directory: string): void {
   const descriptor = openSync(directory, 'r');
   try {
@@ -44,6 +45,18 @@ export function writeFileAtomic(
   } catch (error) {
     rmSync(temporary, { force: true });
     throw fromSystemError(error, 'write', path);
+  }
+}
+
+/** For what a person took away: it does not come back after a power cut. False where somebody else was quicker. */
+export function removeDurably(path: string): boolean {
+  try {
+    unlinkSync(path);
+    syncDirectory(dirname(path));
+    return true;
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return false;
+    throw fromSystemError(error, 'remove', path);
   }
 }
 

@@ -2,7 +2,7 @@
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { isObjectName } from '../authority/name.js';
-import { writeFileAtomic } from '../base/atomic-file.js';
+import { syncDirectory, writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { controlDirectory, type ObjectKind, type ObjectRoots, type Tier, tierDirectory, tiers } from './layout.js';
 import { liveText } from './live-status.js';
@@ -126,6 +126,7 @@ export function makeObject(
     mkdirSync(staging, { mode: 0o755 });
     for (const [file, text] of texts) writeFileAtomic(join(staging, file), text, { durable: true, mode: 0o644 });
     renameSync(staging, made.directory);
+    syncDirectory(parent);
   } catch (error) {
     rmSync(staging, { recursive: true, force: true });
     if (hasCode(error, 'ENOTEMPTY') || hasCode(error, 'EEXIST')) exists(made);
@@ -148,7 +149,10 @@ export function installProgram(object: LocatedObject, source: string): void {
     }
     copyFileSync(source, staging);
     chmodSync(staging, 0o755);
+    // An empty program would run, and do nothing.
+    syncDirectory(staging);
     renameSync(staging, program);
+    syncDirectory(join(program, '..'));
   } catch (error) {
     rmSync(staging, { force: true });
     throw error instanceof ErrnoError ? error : fromSystemError(error, `install tool ${object.name}`, source);
@@ -160,7 +164,11 @@ export function removeObject(object: LocatedObject): void {
   try {
     // First what could be called.
     if (object.kind === 'tool') rmSync(programOf(object), { force: true });
+    // Of one that was killed there, and had this number.
+    rmSync(gone, { recursive: true, force: true });
     renameSync(object.directory, gone);
+    // What it was granted does not come back after a power cut.
+    syncDirectory(join(gone, '..'));
     rmSync(gone, { recursive: true, force: true });
   } catch (error) {
     throw fromSystemError(error, `remove ${object.kind} ${object.name}`, object.directory);

@@ -5,10 +5,10 @@
  * Whatever does not match counts for nothing: the command runs without, and its report says so. It is read from the directory itself,
  * never from a fork: what an agent writes there has to be applied, and confirmed, first.
  */
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ProjectDefaults } from '../../authority/project-file.js';
-import { readWholeJson, writeFileAtomic } from '../../base/atomic-file.js';
+import { readWholeJson, removeDurably, writeFileAtomic } from '../../base/atomic-file.js';
 import { canonicalPath } from '../../base/canonical-path.js';
 import { identityOf } from '../../base/directory-identity.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
@@ -112,6 +112,5 @@ export function storeConfirmed(host: TrustHost, origin: string, digest: string, 
 /** False where nothing was confirmed. */
 export function forgetConfirmed(host: TrustHost, origin: string): boolean {
   if (readConfirmed(host, origin) === undefined) return false;
-  rmSync(recordOf(host, origin));
-  return true;
+  return removeDurably(recordOf(host, origin));
 }

@@ -30,13 +30,20 @@ describe('a stored secret', () => {
     assert.deepEqual([readSecret(host, 'TOKEN'), readSecret(host, 'B_2')], [{ value: 'one' }, { command: 'echo two' }]);
     const modes = [secrets, join(secrets, 'TOKEN.json')].map((path) => statSync(path).mode & 0o777);
     assert.deepEqual(modes, [0o700, 0o600]);
-    writeFileSync(join(secrets, 'TOKEN.json.123'), 'half');
+    const gone = 2 ** 22 + 1;
+    const drafts = [`TOKEN.json.${gone}.new`, `TOKEN.json.${process.ppid}.new`, `B_2.json.${gone}.new`];
+    for (const draft of drafts) writeFileSync(join(secrets, draft), 'half');
     assert.deepEqual(storedNames(host), ['B_2', 'TOKEN']);
     storeSecret(host, 'TOKEN', { value: 'other' });
     assert.deepEqual(readSecret(host, 'TOKEN'), { value: 'other' });
     removeSecret(host, 'TOKEN');
     assert.deepEqual([readSecret(host, 'TOKEN'), storedNames(host)], [undefined, ['B_2']]);
-    assert.throws(() => removeSecret(host, 'TOKEN'), { code: 'ENOENT' });
+    assert.throws(() => removeSecret(host, 'TOKEN'), { name: 'ErrnoError', code: 'ENOENT' });
+    assert.deepEqual(
+      drafts.filter((draft) => existsSync(join(secrets, draft))),
+      drafts.slice(1),
+      'what one that was killed had begun to store goes, too',
+    );
   });
 
   it('has a name that a template can have, whoever names it', () => {

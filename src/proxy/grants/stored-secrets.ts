@@ -6,11 +6,12 @@
 
 import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
+import { readJsonFile, removeDurably, writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { networkSecretCharacters } from '../../base/limits/network.js';
 import { membersOf } from '../../base/shape.js';
 import { storePaths } from '../../vault/store/layout.js';
+import { isThere } from '../../vault/store/worker-file.js';
 import type { Host } from '../host.js';
 
 type Place = Pick<Host, 'store'>;
@@ -57,6 +58,16 @@ export function storeSecret(place: Place, name: string, secret: StoredSecret): v
   mkdirSync(directoryOf(place), { recursive: true, mode: 0o700 });
   const text = `${JSON.stringify({ format, ...secret })}\n`;
   writeFileAtomic(fileOf(place, name), text, { durable: true, mode: 0o600 });
+  removeDrafts(place, name);
+}
+
+/** What a process that was killed had begun to store: values, of which no one would know. */
+function removeDrafts(place: Place, name: string): void {
+  const directory = directoryOf(place);
+  for (const file of readdirSync(directory)) {
+    const [, of, pid] = /^(\w+)\.json\.(\d+)\.new$/.exec(file) ?? [];
+    if (of === name && !isThere(Number(pid))) rmSync(join(directory, file), { force: true });
+  }
 }
 
 /** Undefined where none of that name is stored. */
@@ -66,8 +77,9 @@ export function readSecret(place: Place, name: string): StoredSecret | undefined
   const read = readJsonFile(path);
   if (read === undefined) return undefined;
   const found = membersOf(read);
-  const { mode } = statSync(path);
-  if ((mode & 0o077) !== 0) {
+  const about = statSync(path, { throwIfNoEntry: false });
+  if (about === undefined) return undefined;
+  if ((about.mode & 0o077) !== 0) {
     throw new ErrnoError('EACCES', {
       operation: 'secret',
       path,
@@ -96,8 +108,18 @@ export function storedNames(place: Place): readonly string[] {
   }
 }
 
+/** ENOENT where there is none of that name. */
 export function removeSecret(place: Place, name: string): void {
-  rmSync(fileOf(place, name));
+  if (!removeDurably(fileOf(place, name))) throw notStored(name);
+  removeDrafts(place, name);
+}
+
+export function notStored(name: string): ErrnoError {
+  return new ErrnoError('ENOENT', {
+    operation: 'secret',
+    reason: `no secret ${name} is stored`,
+    remedy: 'ctx secret list',
+  });
 }
 
 export function missingSecret(name: string): ErrnoError {

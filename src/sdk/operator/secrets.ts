@@ -8,6 +8,7 @@ import { commandOutput } from '../../proxy/grants/secret-command.js';
 import {
   assertSecretName,
   assertSecretValue,
+  notStored,
   readSecret,
   removeSecret,
   storedNames,
@@ -71,13 +72,7 @@ export class Secrets {
   /** ENOENT where there is none of that name. */
   remove(name: string): void {
     assertSecretName(name);
-    if (!storedNames(this.#host).includes(name)) {
-      throw new ErrnoError('ENOENT', {
-        operation: 'secret',
-        reason: `no secret ${name} is stored`,
-        remedy: 'ctx secret list',
-      });
-    }
+    if (!storedNames(this.#host).includes(name)) throw notStored(name);
     this.#record('secret.rm', name);
     removeSecret(this.#host, name);
   }
