@@ -118,6 +118,22 @@ it('links among hooks lead to what git runs, and the directory of hooks is obeye
   symlinkSync(at('work/store/hooks'), at('linked-hooks'));
   repository('work/other/.git');
   symlinkSync('../../store/hooks', at('work/other/.git/hooks'));
+  // From where the directory really is, by each hop, and whatever else is there.
+  mkdirSync(at('work/deep/down/hooks'), { recursive: true });
+  repository('work/third/.git');
+  symlinkSync('../../deep/down/hooks', at('work/third/.git/hooks'));
+  symlinkSync('../../hop', at('work/deep/down/hooks/pre-commit'));
+  symlinkSync('../new/none', at('work/deep/down/hooks/pre-push'));
+  symlinkSync('scripts/last', at('work/deep/hop'));
+  write('work/deep/scripts/last');
+  symlinkSync('nowhere', Buffer.concat([Buffer.from(at('work/deep/down/hooks/')), Buffer.from([0xff])]));
+  const deep = ['work/deep/hop', 'work/deep/scripts/last', 'work/deep/down/new/none'];
+  const third = await asked({ repositories: ['work/third/.git'] });
+  assert.deepEqual(among(third, [...deep, 'work/deep/x', 'work/hop']), deep);
+  // The same of what a setting names.
+  repository('work/fourth/.git', '[core]\n\thooksPath = ../deep/down/hooks\n');
+  const fourth = await asked({ repositories: ['work/fourth/.git'] });
+  assert.deepEqual(among(fourth, [...deep, 'work/deep/x', 'work/hop']), deep);
   const linked = await asked({ repositories: ['work/other/.git'] });
   assert.deepEqual(among(linked, ['work/store/hooks/pre-commit', 'work/store/x']), ['work/store/hooks/pre-commit']);
 });

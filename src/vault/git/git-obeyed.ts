@@ -2,11 +2,11 @@
  * Paths of the workspace that the person's own git obeys: asked of git itself, of every repository and root, with the person's
  * configuration in all its scopes and included files, and with nothing of the fork's in reach.
  */
-import { mkdirSync, readdirSync, readlinkSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, readlinkSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { canonicalAncestor } from '../../base/canonical-path.js';
 import { gitConfigurationFiles, gitTextBytes } from '../../base/limits/store.js';
-import { encodePath } from '../../base/path-bytes.js';
+import { decodePath, encodePath } from '../../base/path-bytes.js';
 import { readSmallFile } from '../../base/small-file.js';
 import { visible } from '../../base/visible-text.js';
 import { addParents, belowAny } from '../tree/clashing.js';
@@ -91,14 +91,40 @@ function isPlain(directory: string): boolean {
   }
 }
 
+/** More hops than the kernel goes. */
+const mostHops = 40;
+
+function realDirectory(path: string): string {
+  try {
+    return decodePath(realpathSync.native(encodePath(path), { encoding: 'buffer' }));
+  } catch {
+    return resolved(path); // not there yet
+  }
+}
+
+/** Where each hop of a link leads: whatever stands there in its place is obeyed instead. */
+function hopsOf(path: string): readonly string[] {
+  const found: string[] = [];
+  for (let at = path; found.length < mostHops; ) {
+    const place = posix.join(realDirectory(posix.dirname(at)), posix.basename(at));
+    if (at !== path) found.push(place);
+    try {
+      if (lstatSync(encodePath(place), { throwIfNoEntry: false })?.isSymbolicLink() !== true) return found;
+      const target = decodePath(readlinkSync(encodePath(place), { encoding: 'buffer' }));
+      at = posix.isAbsolute(target) ? target : `${posix.dirname(place)}/${target}`;
+    } catch {
+      return found; // not ours to see
+    }
+  }
+  return found;
+}
+
 /** The links among a repository's hooks: the person has git run what they lead to. */
 function linkedHooks(directory: string): readonly string[] {
+  const hooks = posix.join(directory, 'hooks');
   try {
-    return readdirSync(encodePath(posix.join(directory, 'hooks')), { withFileTypes: true }).flatMap((entry) => {
-      if (!entry.isSymbolicLink()) return [];
-      const path = posix.join(directory, 'hooks', entry.name);
-      return [posix.resolve(posix.dirname(path), readlinkSync(path))];
-    });
+    const names = readdirSync(encodePath(hooks), { encoding: 'buffer' });
+    return names.flatMap((name) => hopsOf(posix.join(hooks, decodePath(name))));
   } catch {
     return [];
   }
@@ -118,8 +144,7 @@ export async function obeyedPaths(request: ObeyedRequest): Promise<ObeyedPaths> 
     // Links of the person's lead there, too. A word that names nothing leads nowhere.
     if (known.has(path) || !(isHere || isThere(path))) return;
     known.add(path);
-    const real = resolved(path);
-    if (roots.some((root) => isIn(real, root))) into.add(real);
+    for (const real of [resolved(path), ...hopsOf(path)]) if (roots.some((root) => isIn(real, root))) into.add(real);
   };
   const programs = (environment['PATH'] ?? '')
     .split(':')
