@@ -1,7 +1,9 @@
 /** Shells and what else runs shell text: `bash -c`, `eval`, `source`, `trap`, `alias`. */
 import { type Classes, classesOf, mutating, readOnly } from './classes.js';
+import { hiddenCode } from './read-builtin.js';
 import { type ProgramCall, textReading } from './read-program.js';
 import { type Reading, unreadable } from './reading.js';
+import { hasIndex } from './variables.js';
 import { knownValue, plainWord, unknownWord, type Word } from './word.js';
 
 export const shells = new Set('sh bash dash zsh ksh ksh93 mksh ash rbash yash posh'.split(' '));
@@ -65,7 +67,9 @@ export function readShell(call: ProgramCall): Reading {
     const known = positional.map((word, index) => [String(index), word.values] as const);
     const around = { ...call.around, variables: new Map(known) };
     const text = textReading({ ...call, around }, first);
-    return reading(call, loads, `${name} -c runs its text`, [text]);
+    const indexes = positional.filter((word) => word.values?.some(hasIndex) === true);
+    const hidden = indexes.flatMap((word) => hiddenCode(word, call.reader, call.around));
+    return reading(call, loads, `${name} -c runs its text`, [text, ...hidden]);
   }
   if (letters.has('-i')) {
     const read = fromInput(call, true);

@@ -13,7 +13,7 @@ import { assignedBy, assignmentReading } from './read-builtin.js';
 import { type ProgramCall, readProgram, speaksToItself, textReading } from './read-program.js';
 import { allClasses, type Reading, unreadable } from './reading.js';
 import { awkOnlyPrints, sedOnlyPrints } from './script-text.js';
-import { knownValue, plainWord, type Word } from './word.js';
+import { knownValue, plainWord, unknownWord, type Word } from './word.js';
 
 function reading(call: ProgramCall, classes: Classes, why: string, parts: readonly Reading[] = []): Reading {
   const words = [...call.called, ...call.words.map((word) => knownValue(word) ?? word.text)];
@@ -282,7 +282,13 @@ const mayRun = (call: ProgramCall, key: string) =>
 
 export function readGit(call: ProgramCall): Reading {
   const options = optionsOf(gitProgram, call.words, true);
-  const parts = optionValues('-c', options).flatMap((word) => configuredCommand(call, word));
+  // Of `--config-env KEY=NAME` the value is in a variable, which is not looked for.
+  const named = optionValues('--config-env', options).map((word) => {
+    const text = word?.start ?? '';
+    return unknownWord(word?.text ?? text, text.slice(0, text.lastIndexOf('=') + 1));
+  });
+  const configured = [...optionValues('-c', options), ...named];
+  const parts = configured.flatMap((word) => configuredCommand(call, word));
   const read = readProgram(gitProgram, call);
   return { ...read, parts: [...parts, ...read.parts] };
 }

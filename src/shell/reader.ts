@@ -1,11 +1,12 @@
 /** Reads commands and texts within each other, and stops where they are too many or too deep. */
 import type { forEachChild, parse } from 'unbash';
 import { shellCommands, shellNesting, shellOpenings, shellTextCharacters } from '../base/limits/decisions.js';
+import { hiddenCode } from './read-builtin.js';
 import { readCommand } from './read-command.js';
 import { ScriptReading } from './read-script.js';
-import { holding, type Reading, unreadable } from './reading.js';
+import { everyReading, holding, type Reading, unreadable } from './reading.js';
 import type { Reader, Surroundings } from './surroundings.js';
-import { namesIn } from './variables.js';
+import { indexesIn, namesIn } from './variables.js';
 import { plainWord, type Word } from './word.js';
 
 export interface Parser {
@@ -25,6 +26,9 @@ export function plainWordsOf(text: string): readonly string[] | undefined {
   const words = text.split(' ');
   return words.some((word) => keywords.test(word)) ? undefined : words;
 }
+
+/** Something of the text is taken for a number, or for the name of a variable: then the substitutions in its index are run. */
+const calculates = /\(\(|\$\[|\blet\b|\s-(?:eq|ne|lt|le|gt|ge|v|[a-zA-Z]*i)|\$\{[^}]*[:[]|\bread|\bunset\b|\]=/;
 
 export class ShellReader implements Reader {
   readonly #parser: Parser | undefined;
@@ -83,9 +87,16 @@ export class ShellReader implements Reader {
     around: Surroundings,
   ): Reading {
     const { variables, functions } = namesIn(script, children, around.variables);
-    return new ScriptReading({ reader: this, children, source: text, functions }).script(script, {
-      ...around,
-      variables,
-    });
+    const inner = { ...around, variables };
+    const read = new ScriptReading({ reader: this, children, source: text, functions }).script(script, inner);
+    const found = calculates.test(text) ? indexesIn(script, children, variables) : [];
+    if (found.length === 0) return read;
+    const known = new Set([...everyReading(read)].map((each) => each.text));
+    const hidden = found.filter((each) => !known.has(`: ${each}`));
+    if (hidden.length === 0) return read;
+    return holding(text, 'shell text that calculates', [
+      read,
+      ...hidden.flatMap((each) => hiddenCode(plainWord(each), this, inner)),
+    ]);
   }
 }

@@ -184,3 +184,23 @@ export function namesIn(script: SyntaxNode, visit: typeof forEachChild, around: 
   }
   return { variables, functions };
 }
+
+/** `a[$(rm b)]`, which runs where it is taken for a number or for a name. */
+const index = /\w\[[^\]]*(?:\$\([^)]*\)|`[^`]*`)/;
+
+export function hasIndex(value: string): boolean {
+  return index.test(value);
+}
+
+/** Texts of a script that are no code where they are written, and are where they are calculated with: `f 'a[$(rm b)]'`. */
+export function indexesIn(script: SyntaxNode, visit: typeof forEachChild, variables: Variables): readonly string[] {
+  const found = new Set<string>();
+  const see = (node: SyntaxNode): void => {
+    const isText = node.type === 'SingleQuoted' || node.type === 'AnsiCQuoted';
+    const values = node.type === 'Word' ? wordFrom(node, variables).values : isText ? [node.value] : [];
+    for (const value of values ?? []) if (hasIndex(value)) found.add(value);
+    visit(node, see);
+  };
+  visit(script, see);
+  return [...found];
+}

@@ -162,7 +162,8 @@ const subcommands: Programs = {
   'ls-remote': { is: 'n', ...remoteRun },
   lfs: { is: 'r', subcommands: each('ls-files status env version', { is: 'r' }), otherwise: { is: 'mn' } },
   ...each('svn p4 cvsimport archimport fetch-pack', { is: 'mn' }),
-  ...each('send-email imap-send request-pull daemon http-fetch http-push send-pack instaweb', { is: 'n' }),
+  'send-email': { is: 'n', text: '--sendmail-cmd --to-cmd --cc-cmd --header-cmd', with: { '--smtp-server': 'm' } },
+  ...each('imap-send request-pull daemon http-fetch http-push send-pack instaweb', { is: 'n' }),
 };
 
 export const gitProgram: Program = {

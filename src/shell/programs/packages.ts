@@ -38,6 +38,7 @@ const yarnCommands: Programs = {
     'install add remove upgrade upgrade-interactive up import dlx create link set global dedupe rebuild',
     fetches,
   ),
+  exec: { is: 'm', runs: 0 },
   ...each('info npm publish login logout audit outdated', asks),
   ...each('list why bin versions help licenses', looks),
 };
@@ -47,6 +48,7 @@ const pnpmCommands: Programs = {
     'install i add update up upgrade remove rm uninstall un link import fetch dlx create setup env store rebuild',
     fetches,
   ),
+  exec: { is: 'm', runs: 0, values: '-C --dir --filter -F' },
   ...each('publish audit outdated', asks),
   ...each('list ls la ll why root bin licenses help', looks),
 };
@@ -125,7 +127,8 @@ export const packagePrograms: Programs = {
     subcommands: { ...each('restore add tool workload nuget new', fetches) },
     otherwise: runs,
   },
-  ...each('rustup nvm fnm volta asdf pyenv rbenv sdk ghcup', { is: 'mn' }),
+  ...each('asdf pyenv rbenv nodenv', { is: 'mn', subcommands: { exec: { is: 'm', runs: 0 } }, otherwise: fetches }),
+  ...each('rustup nvm fnm volta sdk ghcup', { is: 'mn' }),
   mise: {
     is: 'mn',
     subcommands: { ...each('exec x', { is: 'm', runs: 0 }), ...each('ls current which', looks) },
