@@ -236,7 +236,7 @@ export const table = [
   {
     file: 'src/proxy/grants/stored-secrets.ts',
     from: '(about.mode & 0o077) !== 0',
-    to: '(mode & 0o007) !== 0',
+    to: '(about.mode & 0o007) !== 0',
     why: 'a secret that a group can read would be used',
     tests: ['e2e/stored-secrets'],
   },

@@ -67,6 +67,10 @@ describe('a fork starts', () => {
       put('three', 'later')(fork.paths.tree(before.live, workspaceRoot));
     });
     assert.deepEqual(await showing('copy'), { one: '1', own: 'mine', three: '3', two: '2' });
+    await createFork(access(), 'new', 'trunk');
+    const ofNew = () => createFork(access(), 'of-new', { fork: 'new' });
+    const { meta } = await withFork(ofNew, { fork: 'new' });
+    assert.deepEqual(meta.deltas, [], 'nobody has mounted it yet');
   });
 
   it('with the first name that is free where none was given', async () => {

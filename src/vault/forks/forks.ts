@@ -79,13 +79,17 @@ interface Origin extends Stack {
 /** A fork that somebody is using right now: its live layer is copied as it is, since a mount is writing to it. */
 async function copyOfLive(access: VaultAccess, meta: ForkMeta, child: string): Promise<[Stack, readonly Problem[]]> {
   const { paths, tree } = access;
+  const { position, base, deltas } = meta;
+  const roots = rootsOf(paths, meta.live);
+  // Nobody has mounted it yet: a layer without a tree would count as one that has lost it.
+  if (roots.length === 0) return [{ position, base, deltas }, []];
   const layer = makeLayer(paths, { fork: child });
   const problems: Problem[] = [];
-  for (const key of rootsOf(paths, meta.live)) {
+  for (const key of roots) {
     const layers = treesOf(paths, [meta.live], key);
     for (const each of await tree.merge({ layers, into: paths.tree(layer, key), copies: true })) problems.push(each);
   }
-  return [{ position: meta.position, base: meta.base, deltas: [...meta.deltas, layer] }, problems];
+  return [{ position, base, deltas: [...deltas, layer] }, problems];
 }
 
 /** What a fork stands for right now. Its live layer is frozen where its lock says that nothing is mounted. */
