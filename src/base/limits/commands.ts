@@ -1,5 +1,11 @@
 /** Limits of commands and of what runs them: their output, processes and ends, kept jails, the keeper, the SDK and MCP. Each with its name, its value, and why it is that. */
 
+/** Less memory than this starts no jail. A number without its unit is the usual reason: 512 is bytes. */
+export const leastMemoryBytes = 1024 * 1024;
+
+/** Fewer processes than this start no command: the jail has two of its own. */
+export const leastProcesses = 3;
+
 /** Output of one stream kept for a report; more is dropped and counted, so that endless output cannot fill memory. */
 export const capturedOutputBytes = 8 * 1024 * 1024;
 

@@ -37,7 +37,7 @@ test('each option changes its own grant, and no other', () => {
     [['--secret', 'h X: $TOKEN'], { secrets: [{ host: 'h', port: 443, header: 'X', value: 'value' }] }],
     [['--secret', 'h X: $OTHER'], { secrets: [{ host: 'h', port: 443, header: 'X', template: '$OTHER' }] }],
     [['--mount', 'memory:=/m'], { mounts: ['memory:=/m'] }],
-    [['--memory', '1K'], { quota: { memory: 1024 } }],
+    [['--memory', '1024K'], { quota: { memory: 1024 * 1024 } }],
     [['--processes', '7'], { quota: { pids: 7 } }],
     [['--cpus', '0.5'], { quota: { cpu: 0.5 } }],
     [['--disk', '2M'], { quota: { disk: 2 * 1024 * 1024 } }],
@@ -72,6 +72,8 @@ test('what is no number, size or user is refused', () => {
       ['--files', count],
     ]),
     ...['0', '0.0', '-1', 'x', '.5'].map((count) => ['--cpus', count]),
+    ['--memory', '512'],
+    ['--processes', '2'],
     ...['x', '', '1Q'].flatMap((size) => [
       ['--memory', size],
       ['--disk', size],

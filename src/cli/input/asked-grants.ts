@@ -1,12 +1,21 @@
 /** What a call says its command may do, as the SDK takes it. */
 
 import { ErrnoError } from '../../base/errno.js';
-import { parseSize } from '../../base/size-text.js';
+import { leastMemoryBytes, leastProcesses } from '../../base/limits/commands.js';
+import { exactSize, parseSize } from '../../base/size-text.js';
 import { withDefaultPort } from '../../sdk/network-name.js';
 import type { Grants, JailLayer, Quota } from '../../sdk/options.js';
 import type { Arguments } from '../verb.js';
 import { parseSecret } from './asked-secrets.js';
 import { parseCount } from './parse-arguments.js';
+
+/** What no jail could be started with: the kernel would end it, and say nothing of the option. */
+function atLeast(operation: string, text: string, value: number, least: number): number {
+  if (value >= least) return value;
+  const found = operation === '--memory' ? `${exactSize(least)}, got '${text}'` : `${least}, got '${text}'`;
+  const remedy = operation === '--memory' ? 'a size has a unit: 512M, 4G' : undefined;
+  throw new ErrnoError('EINVAL', { operation, reason: `expected at least ${found}`, remedy });
+}
 
 function quotaOf(call: Arguments): Quota {
   const memory = call.value('memory');
@@ -15,8 +24,10 @@ function quotaOf(call: Arguments): Quota {
   const disk = call.value('disk');
   const inodes = call.value('files');
   return {
-    ...(memory === undefined ? {} : { memory: parseSize(memory) }),
-    ...(pids === undefined ? {} : { pids: parseCount(pids, '--processes', true) }),
+    ...(memory === undefined ? {} : { memory: atLeast('--memory', memory, parseSize(memory), leastMemoryBytes) }),
+    ...(pids === undefined
+      ? {}
+      : { pids: atLeast('--processes', pids, parseCount(pids, '--processes', true), leastProcesses) }),
     ...(cpu === undefined ? {} : { cpu: parseCount(cpu, '--cpus', false) }),
     ...(disk === undefined ? {} : { disk: parseSize(disk) }),
     ...(inodes === undefined ? {} : { inodes: parseCount(inodes, '--files', true) }),

@@ -169,6 +169,16 @@ describe('what is said where there is no report', () => {
     const ended = { timedOut: false, limitsReached: ['memory limit reached'], warnings: [], connections: [] };
     assert.equal(untoldText({ ...ended, exitCode: 0 }), '');
     assert.equal(untoldText({ ...ended, exitCode: null }), 'ctx: memory limit reached\n');
+    const slow = { ...ended, limitsReached: ['processor limit reached: throttled 4 times'] };
+    const ofRoot = { ...slow, warnings: ["root's commands run as an unprivileged user"] };
+    assert.deepEqual(
+      [
+        untoldText({ ...slow, exitCode: 1 }),
+        untoldText({ ...ofRoot, exitCode: 0 }),
+        untoldText({ ...ofRoot, exitCode: 1 }),
+      ],
+      ['', '', "ctx: root's commands run as an unprivileged user\n"],
+    );
     const limitError = { code: 'EDQUOT', reason: 'limit of the vault reached' } as const;
     assert.equal(untoldText({ ...ended, limitError, exitCode: null }), 'ctx: limit of the vault reached\n');
   });

@@ -139,6 +139,12 @@ export function reportText(envelope: Envelope, paint: Paint): string {
 /** Of the warnings: what was granted, and is not there; what the person saved, and the command did not see. */
 const untold = /^skipped |^\d+ of your own edits? /;
 
+/** Of a command that failed: a directory of root's own, which its commands may not change. */
+const untoldOfFailed = /^root's commands run as /;
+
+/** A limit that nothing fails of. */
+const slowed = /^processor limit reached: /;
+
 /** What a command fails of without a network, or without that host: to the program it looks like a broken network. */
 const noNetwork = /; no network is granted, /;
 const connectionsNamed = 3;
@@ -160,11 +166,11 @@ export function untoldText(
 ): string {
   const { timedOut, limitError, limitsReached, warnings, exitCode } = end;
   // A program that fails of its limit, or is killed, says something else, or nothing.
-  const limits = exitCode === 0 ? [] : limitsReached;
+  const limits = exitCode === 0 ? [] : limitsReached.filter((text) => !slowed.test(text));
   const lines = [
     ...(timedOut ? ['timed out'] : []),
     ...(limitError === undefined ? limits : [limitError.reason]),
-    ...warnings.filter((warning) => untold.test(warning)),
+    ...warnings.filter((warning) => untold.test(warning) || (exitCode !== 0 && untoldOfFailed.test(warning))),
     ...(exitCode === 0 ? [] : networkLines(end)),
   ];
   return lines.map((line) => `ctx: ${visible(line)}\n`).join('');
