@@ -1,8 +1,10 @@
 /** Directories of a fork on the disk: what its commands see below what they write, and where they write. Made when they are missing. */
-import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { sharedCacheMilliseconds } from '../base/limits/store.js';
 import { give, isTouched, makeDirectoryWhole, makeLiveTree, treesOf } from './store/layer-pool.js';
 import { rootKey, storePaths } from './store/layout.js';
+import type { Tree } from './tree/tree.js';
 import type { OpenFork } from './vault.js';
 
 /** Directories of the frozen layers of one root, topmost first: what lies below the live layer. */
@@ -52,7 +54,7 @@ export type CacheKeeping = 'fork' | 'share';
 
 /** What the fork writes into one cache of the person's, and the kernel's directory beside it. Its top is as that of theirs. */
 export function prepareCache(
-  { place, owner, store }: OpenFork,
+  { place, owner, store, tree }: OpenFork,
   source: string,
   keeping: CacheKeeping,
 ): { readonly upper: string; readonly work: string } {
@@ -61,11 +63,26 @@ export function prepareCache(
   const work = `${upper}.work`;
   if (existsSync(upper)) return { upper, work };
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  makeDirectoryWhole(work, (draft) => give(draft, owner));
-  makeDirectoryWhole(upper, (draft) => {
-    const like = statSync(source);
-    give(draft, { uid: like.uid, gid: like.gid, shift: owner.shift });
-    chmodSync(draft, like.mode & 0o777);
-  });
+  const make = () => {
+    makeDirectoryWhole(work, (draft) => give(draft, owner));
+    makeDirectoryWhole(upper, (draft) => {
+      const like = statSync(source);
+      give(draft, { uid: like.uid, gid: like.gid, shift: owner.shift });
+      chmodSync(draft, like.mode & 0o777);
+    });
+  };
+  // The lock of this fork keeps commands of another one out of nothing that they share.
+  if (keeping === 'share') alone(tree, `${directory}.lock`, make);
+  else make();
   return { upper, work };
+}
+
+function alone(tree: Tree, path: string, act: () => void): void {
+  const descriptor = openSync(path, 'a', 0o600);
+  try {
+    tree.fileLock(sharedCacheMilliseconds, 'shared cache')?.hold(descriptor, path);
+    act();
+  } finally {
+    closeSync(descriptor);
+  }
 }

@@ -18,7 +18,7 @@ import { createFork } from './forks/forks.js';
 import { syncFork } from './forks/sync.js';
 import { freshVault, tree } from './forks/vault-fixture.js';
 import { readForkMeta } from './store/fork-meta.js';
-import { storePaths, workspaceRoot } from './store/layout.js';
+import { rootKey, storePaths, workspaceRoot } from './store/layout.js';
 import { lookAtRoot } from './store/trunk-look.js';
 import { readVaultMeta, writeVaultMeta } from './store/vault-meta.js';
 import { Tree } from './tree/tree.js';
@@ -280,6 +280,12 @@ describe('directories of a fork', () => {
       writeFileSync(join(own.upper, 'x'), '');
       assert.deepEqual([prepareCache(fork, at('cache'), 'fork'), readdirSync(own.upper)], [own, ['x']]);
       assert.deepEqual(writtenTrees(fork).slice(-1), [fork.place.caches]);
+      const held: string[] = [];
+      const hold = (_: number, path: string) =>
+        held.push(`${path} ${existsSync(join(path.replace('.lock', ''), rootKey(at('project'))))}`);
+      const locking = { ...fork, tree: { fileLock: () => ({ hold }) } as unknown as Tree };
+      for (const keeping of ['share', 'share', 'fork'] as const) prepareCache(locking, at('project'), keeping);
+      assert.deepEqual(held, [`${at('store', 'cache', String(fork.owner.uid))}.lock false`], 'others share it');
     });
   });
 

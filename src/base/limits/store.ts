@@ -22,6 +22,9 @@ export const layersBeforeMerge = 16;
 /** Layers of a fork that go on without a merge where it fails. Those of the trunk come to them, and one mount takes about 100 (native/jail/mount/overlay.c). */
 export const layersWithoutMerge = 64;
 
+/** A command waits so long for another one that makes the directories of a cache they share. */
+export const sharedCacheMilliseconds = 5_000;
+
 /** A lock that is taken is asked for so often and so long before a process is started that waits for it. */
 export const lockAgainMilliseconds = 3;
 export const lockAskedMilliseconds = 150;

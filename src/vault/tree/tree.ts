@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonic } from '../../base/clock.js';
 import type { InodeIdentity } from '../../base/directory-identity.js';
 import { ErrnoError } from '../../base/errno.js';
-import { type FlockLibrary, loadFlock } from '../../base/file-lock.js';
+import { type FileLock, type FlockLibrary, loadFileLock, loadFlock } from '../../base/file-lock.js';
 import { lockAgainMilliseconds, lockAskedMilliseconds, longPathBytes } from '../../base/limits/store.js';
 import type { Starter } from '../../base/starter.js';
 import { parse, parseChanges, parseProblems, parseTimes, TimedChangeReader } from './change-records.js';
@@ -344,6 +344,11 @@ export class Tree {
   /** The same, before it returns. */
   removeAtOnce(directory: string): void {
     this.#program.runToEnd(['delete', directory]);
+  }
+
+  /** Waits in this thread, for what takes others a moment; undefined without the lock library. */
+  fileLock(milliseconds: number, what: string): FileLock | undefined {
+    return this.#lockLibrary === undefined ? undefined : loadFileLock(this.#lockLibrary, milliseconds, what);
   }
 
   /** Of an open file that another process shares: closing it here would leave it locked. */
