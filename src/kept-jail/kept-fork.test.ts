@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, describe, it, mock } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ErrnoError } from '../base/errno.js';
 import { backgroundLookMilliseconds } from '../base/limits/commands.js';
@@ -111,6 +111,25 @@ describe('the fork of a kept jail', () => {
     await sleep(backgroundLookMilliseconds + 50);
     assert.equal(done.length, all, 'nobody looks any more');
     (await turns.take())();
+  });
+
+  it('whose store was removed while something runs in it is not looked at any more', async () => {
+    const { kept, done, state, mounted, turns, held } = stage();
+    state.left = refusal('EBUSY');
+    mounted.fork.lock.takeAgain = async () => {
+      done.push('gone');
+      throw new ErrnoError('ENOENT', { operation: 'open the fork', reason: 'of a test' });
+    };
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      await kept.rest(held);
+      mock.timers.tick(backgroundLookMilliseconds);
+    } finally {
+      mock.timers.reset();
+    }
+    (await turns.take())();
+    assert.deepEqual(done.slice(-2), ['gone', 'unlock']);
+    await kept.unwatch();
   });
 
   it('ends with its jail where what was left in it is beyond a limit', async () => {

@@ -181,6 +181,9 @@ export class KeptFork {
         if (mounted === undefined || mounted.running.size > 0) return;
         await mounted.fork.lock?.takeAgain();
         if (!(await this.letGo())) this.#lookAgain();
+      } catch (error) {
+        // The store was removed: there is nothing to let go of any more, and the next command says so.
+        if (!hasCode(error, 'ENOENT')) throw error;
       } finally {
         mounted?.fork.lock?.letGo();
         end();

@@ -51,6 +51,10 @@ describe('certificates of the person’s own', () => {
       assert.equal(readFileSync(only?.source ?? '', 'utf8'), `${one}\n${two}\n`);
     }
     assert.deepEqual([readdirSync(kept).length, statSync(kept).mode & 0o777], [1, 0o700]);
+    const [source = ''] = readdirSync(kept).map((name) => join(kept, name));
+    writeFileSync(source, '');
+    certificatesOf({ SSL_CERT_FILE: path }, store);
+    assert.equal(readFileSync(source, 'utf8'), `${one}\n${two}\n`, 'a power cut had emptied it');
   });
 
   it('are each trusted once, and each file is there once', () => {

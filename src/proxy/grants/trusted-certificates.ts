@@ -3,7 +3,7 @@
  * The variables by which programs know them are honoured outside, where the network proxy makes TLS itself, and handed to a
  * command that has a network, as files that hold the certificates and nothing else.
  */
-import { closeSync, constants, existsSync, fstatSync, mkdirSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { writeFileAtomic } from '../../base/atomic-file.js';
 import { certificatesBytes } from '../../base/limits/network.js';
@@ -76,7 +76,8 @@ export function certificatesIn(text: string): readonly string[] {
 function kept(store: string, digest: string, text: string): string {
   const directory = storePaths(store).certificates;
   const path = join(directory, `${digest}.pem`);
-  if (existsSync(path)) return path;
+  // One that a power cut has emptied is written again: it was not synced.
+  if (statSync(path, { throwIfNoEntry: false })?.size === Buffer.byteLength(text)) return path;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   writeFileAtomic(path, text, { durable: false, mode: 0o644 });
   return path;
