@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { automaticCheckpoints, checkpointReasonCharacters } from '../../base/limits/store.js';
 import { applyFork } from '../apply/apply.js';
+import { writeIndex } from '../git/git-index-file.js';
 import { type ForkMeta, readForkMeta } from '../store/fork-meta.js';
 import { copyTop, treesOf } from '../store/layer-pool.js';
 import { workspaceRoot } from '../store/layout.js';
@@ -258,6 +259,25 @@ describe('a rollback', () => {
     await back('1');
     assert.deepEqual([state().clashes, await now()], [['one'], { one: 'mine', two: 'mine' }]);
     assert.deepEqual([(await apply()).done, lookAt(at('project'))], [false, { one: 'edited', two: 'inside' }]);
+  });
+
+  it('is no conflict over an index that git only wrote again, unless the person changed more of its repository', async () => {
+    const index = (id: string, stat: number) => {
+      const flags = { stage: 0, assumeUnchanged: false, skipWorktree: false, intentToAdd: false };
+      const entry = { ...flags, name: 'a', id: id.repeat(40), mode: 0o100644, stat: Buffer.alloc(40, stat) };
+      return writeIndex([entry], 'sha1');
+    };
+    const all = ['alone/index', 'sub/branch', 'sub/index'];
+    for (const path of all) write(`project/${path}`, 'mine');
+    await command((directory) => {
+      for (const path of all) writeFileSync(join(directory, path), index('b', 0));
+    });
+    await withFork((fork) => applyFork(fork, { conflicts: 'refuse', allowSensitive: true }));
+    for (const path of ['alone/index', 'sub/index']) writeFileSync(at('project', path), index('b', 1));
+    write('project/sub/branch', 'edited');
+    await withFork((fork) => syncFork(fork));
+    await back('1');
+    assert.deepEqual(state().clashes, ['sub/branch', 'sub/index']);
   });
 
   it('forgets a conflict that it takes back, and has those again that were at its time', async () => {

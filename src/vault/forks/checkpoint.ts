@@ -168,7 +168,13 @@ async function editsTakenBack(
   const inWhole = whole.length === 0 ? [] : changes.map(({ path }) => path).filter(atOrBelow(whole));
   const found = [...clashing(edited, changes), ...inWhole];
   const refreshed = await refreshedIndexes(fork, treesOf(paths, meta.base, key), over, found);
-  return found.filter((path) => !refreshed.has(path));
+  const others = found.filter((path) => !refreshed.has(path));
+  // An index goes with the branch: after a commit of the person's both are theirs.
+  const met = [...refreshed].filter((index) => {
+    const repository = index.slice(0, index.lastIndexOf('/') + 1);
+    return others.some((path) => path.startsWith(repository));
+  });
+  return [...others, ...met];
 }
 
 /**
