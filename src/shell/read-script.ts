@@ -16,6 +16,7 @@ import { isWithin, type Stretches } from './reach.js';
 import { assignmentReading, hiddenCode } from './read-builtin.js';
 import { allClasses, holding, type Reading, unreadable } from './reading.js';
 import type { Reader, ShellInput, Surroundings } from './surroundings.js';
+import type { Aliases } from './variables.js';
 import { fieldsFrom, knownValue, plainWord, textFrom, unknownWord, type Word, wordFrom } from './word.js';
 
 export interface ScriptVisit {
@@ -24,6 +25,7 @@ export interface ScriptVisit {
   readonly source: string;
   /** Where functions of the text are in force; in a text within it, whose places are its own, none is known to be. */
   readonly functions: Stretches;
+  readonly aliases: Aliases;
 }
 
 const evaluates = /^-(?:eq|ne|lt|le|gt|ge|v)$/;
@@ -33,12 +35,14 @@ export class ScriptReading {
   readonly #children: typeof forEachChild;
   readonly #source: string;
   readonly #functions: Stretches;
+  readonly #aliases: Aliases;
 
-  constructor({ reader, children, source, functions }: ScriptVisit) {
+  constructor({ reader, children, source, functions, aliases }: ScriptVisit) {
     this.#reader = reader;
     this.#children = children;
     this.#source = source;
     this.#functions = functions;
+    this.#aliases = aliases;
   }
 
   script(script: ParsedScript, around: Surroundings): Reading {
@@ -54,7 +58,13 @@ export class ScriptReading {
   }
 
   #visit(): ScriptVisit {
-    return { reader: this.#reader, children: this.#children, source: this.#source, functions: this.#functions };
+    return {
+      reader: this.#reader,
+      children: this.#children,
+      source: this.#source,
+      functions: this.#functions,
+      aliases: this.#aliases,
+    };
   }
 
   #text({ pos, end }: { readonly pos: number; readonly end: number }): string {
@@ -192,6 +202,7 @@ export class ScriptReading {
     if (command.name !== undefined) parts.push(...this.#inside(command.name, around));
     for (const argument of command.args) parts.push(...this.#inside(argument, around));
     if (command.name === undefined) return holding(text, 'no command of its own', parts);
+    for (const stands of this.#aliases.get(command.name.text) ?? []) parts.push(this.#alias(stands, command, around));
     const words = [
       ...fieldsFrom(command.name, around.variables, true),
       ...command.args.flatMap((word) => this.#argument(word, around)),
@@ -200,6 +211,13 @@ export class ScriptReading {
     const functions = new Set(named.filter((each) => isWithin(this.#functions.get(each), command.pos)));
     const own = this.#reader.command(words, { ...around, input, functions });
     return { ...own, text, parts: [...own.parts, ...parts] };
+  }
+
+  /** What an alias stands for goes on with the words behind it: `alias a=command` and then `a rm b`. */
+  #alias(stands: SyntaxWord, { name, end }: Command, around: Surroundings): Reading {
+    const known = knownValue(wordFrom(stands, around.variables));
+    if (known === undefined) return unreadable(stands.text, 'the text of the alias is computed');
+    return this.#reader.text(`${known}${this.#source.slice(name?.end ?? end, end)}`, around);
   }
 
   #redirections(

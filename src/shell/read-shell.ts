@@ -48,9 +48,11 @@ function shellOptions(words: readonly Word[]) {
       if (value === '--rcfile' || value === '--init-file') at += 1;
       continue;
     }
+    // No options: where it is read as any, the shell ends.
+    if (!/^[-+][a-zA-Z]+$/.test(value)) break;
     for (const letter of value.slice(1)) letters.add(`${value[0]}${letter}`);
-    // Each takes a name as the next word.
-    if (/^[-+][a-zA-Z]*[oO]$/.test(value)) at += 1;
+    // Each takes a name as the next word, wherever it is in a cluster: `-oc pipefail TEXT`.
+    at += value.match(/[oO]/g)?.length ?? 0;
   }
   if (knownValue(words[at]) === '--' || knownValue(words[at]) === '-') at += 1;
   return { letters, long, rest: words.slice(at) };

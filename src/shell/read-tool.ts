@@ -154,8 +154,11 @@ export function readEnv(call: ProgramCall): Reading {
   const parts: Reading[] = assignedBy(assigned).flatMap((each) => assignmentReading(each, call) ?? []);
   for (const text of texts) {
     const rest = command.map(knownValue);
-    const whole = [knownValue(text), ...rest];
-    parts.push(textReading(call, whole.includes(undefined) ? undefined : plainWord(whole.join(' '))));
+    const value = knownValue(text);
+    const whole = [value, ...rest];
+    // It has escapes of its own: `\_` is a blank that divides.
+    const isOdd = value !== undefined && /\\[^\\"' ]/.test(value);
+    parts.push(textReading(call, isOdd || whole.includes(undefined) ? undefined : plainWord(whole.join(' '))));
   }
   if (texts.length === 0 && command.length > 0) parts.push(call.reader.command(command, call.around));
   else if (options.unsure && command.length === 0) parts.push(unreadable(call.text, 'the command is computed'));

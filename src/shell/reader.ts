@@ -86,9 +86,9 @@ export class ShellReader implements Reader {
     children: typeof forEachChild,
     around: Surroundings,
   ): Reading {
-    const { variables, functions } = namesIn(script, children, around.variables);
+    const { variables, functions, aliases } = namesIn(script, children, around.variables);
     const inner = { ...around, variables };
-    const read = new ScriptReading({ reader: this, children, source: text, functions }).script(script, inner);
+    const read = new ScriptReading({ reader: this, children, source: text, functions, aliases }).script(script, inner);
     const found = calculates.test(text) ? indexesIn(script, children, variables) : [];
     if (found.length === 0) return read;
     const known = new Set([...everyReading(read)].map((each) => each.text));

@@ -11,7 +11,11 @@ import { fieldsFrom, type Variables, wordFrom } from './word.js';
 export interface Names {
   readonly variables: Variables;
   readonly functions: Stretches;
+  readonly aliases: Aliases;
 }
+
+/** What an alias of the script may stand for, as written. */
+export type Aliases = ReadonlyMap<string, readonly SyntaxWord[]>;
 
 /** They set variables out of sight. */
 const setsUnseen = new Set(['source', '.', 'eval', 'read', 'mapfile', 'readarray', 'getopts', 'printf']);
@@ -99,10 +103,11 @@ class Found {
   readonly #touched = new Set<string>();
   /** Parsed as assignments, and of no variable. */
   readonly #aliases = new Set<unknown>();
+  readonly aliases = new Map<string, SyntaxWord[]>();
 
   #command(node: CommandNode): void {
     const { name, words } = commandOf(node);
-    if (name === 'alias') for (const word of node.args) this.#aliases.add(word);
+    if (name === 'alias') this.#alias(words);
     if (hidesAssignment(node)) this.unseen = true;
     if (setsPositional(node)) this.positional = true;
     const isComputed = node.name?.parts?.some(({ type }) => !/Literal|Quoted/.test(type)) === true;
@@ -115,6 +120,18 @@ class Found {
     }
     const [action] = words.filter((word) => word.type !== 'Word' || word.value !== '--');
     if (name === 'trap' && action !== undefined) this.#later(action.text);
+  }
+
+  /** `alias a=b`; behind `command`, and where it is quoted whole, it is a word: `alias 'a=b'`. */
+  #alias(words: CommandNode['args']): void {
+    for (const word of words) {
+      this.#aliases.add(word);
+      const text = word.type === 'Word' ? word.value : word.text;
+      const [name = ''] = text.split('=', 1);
+      const stands = word.type === 'Assignment' && word.value.type === 'Word' ? word.value : undefined;
+      const whole = stands ?? { type: 'Word', text, value: text.slice(name.length + 1), pos: word.pos, end: word.end };
+      if (name.length < text.length) this.aliases.set(name, [...(this.aliases.get(name) ?? []), whole]);
+    }
   }
 
   /** A text that runs in between, whenever a signal comes. */
@@ -163,9 +180,9 @@ function gather(node: SyntaxNode, visit: typeof forEachChild): Found {
 const rounds = 4;
 
 export function namesIn(script: SyntaxNode, visit: typeof forEachChild, around: Variables): Names {
-  const { assignments, unsets, unseen, positional } = gather(script, visit);
+  const { assignments, unsets, unseen, positional, aliases } = gather(script, visit);
   const { functions, loose } = reachOf(script, visit, unsets);
-  if (unseen) return { variables: new Map(), functions };
+  if (unseen) return { variables: new Map(), functions, aliases };
   const given: Variables = positional ? new Map([...around].filter(([name]) => !/^[1-9]/.test(name))) : around;
   let variables: Variables = given;
   for (let round = 0; round < rounds; round += 1) {
@@ -182,7 +199,7 @@ export function namesIn(script: SyntaxNode, visit: typeof forEachChild, around: 
     variables = next;
     if (settled) break;
   }
-  return { variables, functions };
+  return { variables, functions, aliases };
 }
 
 /** `a[$(rm b)]`, which runs where it is taken for a number or for a name. */

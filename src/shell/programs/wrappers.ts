@@ -28,6 +28,8 @@ export const wrapperPrograms: Programs = {
   },
   nice: { is: 'r', runs: 0, values: '-n --adjustment' },
   ionice: { is: 'r', runs: 0, values: '-c -n -p --class --classdata' },
+  ...each('linux32 linux64 i386 i486 i586 i686 x86_64 uname26', { is: 'r', runs: 0 }),
+  setarch: { is: 'r', runs: 1 },
   chrt: { is: 'r', runs: 1, values: '-T -P -D -p' },
   taskset: { is: 'r', runs: 1, values: '-p' },
   timeout: { is: 'r', runs: 1, values: '-k -s --kill-after --signal' },
