@@ -51,9 +51,9 @@ export const chosenDecide = [
   },
   {
     file: 'src/audit/projection.ts',
-    from: 'objects.slice(0, 1).map(',
-    to: 'objects.map(',
-    why: 'an event would be told in every tier that has the agent',
+    from: 'const log = agentDirectories(places, agent).find(',
+    to: 'const log = agentDirectories(places, agent).findLast(',
+    why: 'an event would be told in a tier that another one hides',
     tests: ['audit/projection'],
   },
   {

@@ -125,7 +125,7 @@ export function refusalOf({ rest: line }: Report): ErrnoError {
       operation: 'start in',
       path: what,
       reason: code === 'ENOENT' ? 'the fork has no such directory' : 'expected a directory',
-      remedy: 'start in another one, or see in `ctx diff` what became of it',
+      remedy: 'start in another one; `ctx diff` shows whether a command removed that one',
     });
   }
   if (name === 'request') {

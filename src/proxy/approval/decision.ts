@@ -112,7 +112,7 @@ function decideReading(reading: Reading, request: CommandToDecide): Decided {
     return {
       action: named.action,
       categories,
-      reason: `${reading.why} (a rule on ${isWritten ? 'this command' : 'what a computed word of it could be'})`,
+      reason: `${reading.why} (a rule on ${isWritten ? 'this command' : 'what a computed word may turn out to be'})`,
       rule: named.id,
       words: wordsForRule(reading),
     };
