@@ -84,7 +84,7 @@ describe('why a jail was refused', () => {
     ] as const)
       assert.deepEqual(of('directory-of-command', errno, '/p/gone'), {
         ...{ code, operation: 'start in', path: '/p/gone' },
-        remedy: 'start in another one; `ctx diff` shows wh',
+        remedy: 'start in another one; `ctx diff` shows wheth',
       });
     assert.deepEqual(of('command', EACCES, '/some program'), { ...program, code: 'EACCES', remedy: undefined });
     assert.match(refusalOf(failed('command', ENOENT)).message, /no such program/);
