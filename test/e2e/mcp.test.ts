@@ -207,6 +207,8 @@ forEitherUser((user) => {
         const client = new Client({ name: 'other', version: '1' });
         await client.connect(new ProcessTransport(other));
         const asked = told(await client.callTool({ name: 'apply', arguments: { paths: [forged] } }));
+        other.child.kill('SIGTERM');
+        assert.equal((await other.finished).code, 0, 'it ends by a signal, though its client keeps its input open');
         await client.close();
         assert.match(asked.text, /^EACCES: .*no answer came in time/);
         assert.equal(readFileSync(join(project, forged), 'utf8'), '');

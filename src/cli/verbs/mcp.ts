@@ -64,6 +64,9 @@ export const run: Run = async (call, host) => {
   } finally {
     await workspace.close();
     await server.close();
+    // Its reader waits for more: after a signal the process would stay for as long as the client leaves it open.
+    input.destroy();
+    process.stdin.destroy();
   }
   return ExitCode.ok;
 };
