@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { systemPath } from '../base/system-programs.js';
 import type { FuseLibrary } from './fuse-library.js';
 
 export { type FuseLibrary, fuseLibrary } from './fuse-library.js';
@@ -56,7 +57,7 @@ export async function mountFuse(library: FuseLibrary, options: MountOptions): Pr
   const named = [`fsname=${sourceOf(process.pid)}`, 'subtype=ctx', ...(options.everybody ? ['allow_other'] : [])];
   const child = spawn('fusermount3', ['-o', [...words, ...named].join(','), '--', options.directory], {
     stdio: ['ignore', 'ignore', 'pipe', theirs],
-    env: { PATH: process.env['PATH'], _FUSE_COMMFD: '3' },
+    env: { PATH: systemPath, _FUSE_COMMFD: '3' },
   });
   closeSync(theirs);
   const complaints = collected(child);
@@ -102,10 +103,10 @@ const unmountAfterwards =
   'read line; grep -q " - fuse.ctx $0 " /proc/self/mountinfo && exec fusermount3 -u -z -q -- "$1"; exit 0';
 
 function watch(directory: string): { end(): Promise<void> } {
-  const child = spawn('sh', ['-c', unmountAfterwards, sourceOf(process.pid), directory], {
+  const child = spawn('/bin/sh', ['-c', unmountAfterwards, sourceOf(process.pid), directory], {
     stdio: ['pipe', 'ignore', 'ignore'],
     cwd: '/',
-    env: { PATH: process.env['PATH'] },
+    env: { PATH: systemPath },
     // Not with the signals of our terminal: it ends after us.
     detached: true,
   });

@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readSync,
   rmSync,
   symlinkSync,
@@ -20,7 +21,7 @@ import { nativeProgram } from '../base/native-program.js';
 import type { FileSystem, KnownEntry } from '../vfs/filesystem.js';
 import { Invalidation } from './invalidation.js';
 import { readReply, requestOf } from './kernel-fixture.js';
-import { fuseLibrary, mountPoint, mountsAt, ownMounts } from './mount.js';
+import { fuseLibrary, mountFuse, mountPoint, mountsAt, ownMounts } from './mount.js';
 import { Nodes } from './nodes.js';
 import { type LoopDispatch, serveOnLoop } from './serve-on-loop.js';
 import { changesMeanwhile } from './served-mount.js';
@@ -270,6 +271,23 @@ describe('where a tree can be mounted', () => {
       [undefined, false, true].map((changesOutside) => changesMeanwhile(shared, { changesOutside })),
     );
     assert.deepEqual(asked, [false, false, true, true, true, true]);
+  });
+
+  it('asks the system’s own programs, whatever comes first in PATH', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'ctx-path-'));
+    const { PATH } = process.env;
+    try {
+      for (const name of ['fusermount3', 'sh', 'grep'])
+        writeFileSync(join(directory, name), `#!/bin/sh\n: > ${directory}/ran-$$\n`, { mode: 0o755 });
+      process.env['PATH'] = `${directory}:${PATH}`;
+      await assert.rejects(
+        mountFuse(library, { directory: join(directory, 'gone'), writable: false, everybody: false }),
+      );
+      assert.deepEqual(readdirSync(directory).sort(), ['fusermount3', 'grep', 'sh']);
+    } finally {
+      process.env['PATH'] = PATH;
+      rmSync(directory, { recursive: true });
+    }
   });
 
   it('is unmounted only where ctx has mounted it', async () => {

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ErrnoError } from '../base/errno.js';
+import { systemPath } from '../base/system-programs.js';
 import { mountsAt } from './mount.js';
 
 const serverEndMilliseconds = 60_000;
@@ -18,7 +19,10 @@ export async function unmount(directory: string): Promise<void> {
       mounted === undefined ? 'nothing is mounted there' : `${mounted.type} is mounted there, but not by ctx`;
     throw new ErrnoError('EINVAL', { operation: 'unmount', path: directory, reason });
   }
-  const { status, stderr, error } = spawnSync('fusermount3', ['-u', '--', path], { encoding: 'utf8' });
+  const { status, stderr, error } = spawnSync('fusermount3', ['-u', '--', path], {
+    encoding: 'utf8',
+    env: { PATH: systemPath },
+  });
   if (error !== undefined) {
     const remedy = 'install fuse3 (apt-get install fuse3)';
     throw new ErrnoError('ENOSYS', {

@@ -1,6 +1,7 @@
 /** Whether trees of the VFS can be mounted here. */
 import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
+import { programPlaces } from '../../base/system-programs.js';
 
 /** What is missing for mounts, in words; undefined where nothing is. */
 export function missingForMounts(): { readonly found: string; readonly remedy: string } | undefined {
@@ -12,8 +13,7 @@ export function missingForMounts(): { readonly found: string; readonly remedy: s
       remedy: 'modprobe fuse, or give /dev/fuse to this container or user, for ctx vfs mount',
     };
   }
-  const directories = (process.env['PATH'] ?? '').split(delimiter).filter((directory) => directory !== '');
-  if (directories.some((directory) => isProgram(join(directory, 'fusermount3')))) return undefined;
+  if (programPlaces.some((directory) => isProgram(join(directory, 'fusermount3')))) return undefined;
   return { found: 'fusermount3 is missing', remedy: 'apt-get install fuse3, for ctx vfs mount' };
 }
 

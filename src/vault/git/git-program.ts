@@ -12,6 +12,7 @@ import {
   gitPatienceMilliseconds,
   nativeErrorBytes,
 } from '../../base/limits/store.js';
+import { programPlaces } from '../../base/system-programs.js';
 
 export interface GitRun {
   readonly words: readonly string[];
@@ -30,14 +31,12 @@ export interface GitEnd {
   readonly reason: string;
 }
 
-const systemDirectories = ['/usr/local/bin', '/usr/bin', '/bin'];
-
 const isIn = (path: string, tops: readonly string[]) => tops.some((top) => path === top || path.startsWith(`${top}/`));
 
 /** Directories of programs that are not in any of these. */
 export function programDirectories(outside: readonly string[], path = process.env['PATH'] ?? ''): readonly string[] {
   const named = path.split(delimiter).filter((each) => isAbsolute(each));
-  return [...new Set([...named, ...systemDirectories])].filter((each) => {
+  return [...new Set([...named, ...programPlaces])].filter((each) => {
     try {
       return !isIn(realpathSync(each), outside);
     } catch {
