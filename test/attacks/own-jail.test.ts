@@ -27,6 +27,12 @@ const isRoot = process.getuid?.() === 0;
 const uid = bareUser.uid ?? process.getuid?.() ?? 0;
 const gid = bareUser.gid ?? process.getgid?.() ?? 0;
 
+/** Nobody but root can take groups away; those of others have no name inside. */
+const groups = isRoot ? [] : (process.getgroups?.() ?? []).map((each) => (each === gid ? gid : 65_534));
+/** One byte, where the caller may have as much. */
+const [, mostOfCore] = /^Max core file size +\S+ +(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+const core = mostOfCore === '0' ? '0' : '1';
+
 /** By programs that stay who they are: each line goes into a file of its own. */
 const look = `readlink /proc/$$/cwd > /home/user/found/directory
 cd /home/user/found
@@ -239,16 +245,23 @@ for (const [kind, skip] of [
         ...powerless,
         Uid: four(inside),
         Gid: four(group),
-        Groups: '',
+        Groups: groups.join(' '),
         Seccomp: '2',
         Seccomp_filters: '1',
         SigBlk: nothing,
         SigIgn: nothing,
       },
-      init: { ...powerless, Uid: four(initUser), Gid: four(initGroup), Groups: '', PPid: '0', Name: 'jail' },
+      init: {
+        ...powerless,
+        Uid: four(initUser),
+        Gid: four(initGroup),
+        Groups: groups.join(' '),
+        PPid: '0',
+        Name: 'jail',
+      },
       maps: kind === 'self' ? [`${uid} ${uid} 1`, `${gid} ${gid} 1`, 'deny'] : [shift, shift, 'allow'],
       limits: [
-        ['Max core file size', '1', '1'],
+        ['Max core file size', core, core],
         ['Max processes', '1026', '1026'],
         ['Max open files', '16384', '16384'],
         ['Max realtime priority', '0', '0'],
