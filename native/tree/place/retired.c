@@ -85,11 +85,15 @@ static void let_in(const struct retired *file) {
   }
 }
 
-/* Since its name went: by the change time, which no writer can put back. One within its tick does not show in it. */
+/*
+ * Since its name went. A writer cannot put the change time back, but a save within the tick in which the name went leaves it as it is:
+ * that one shows in the modification time, which was an older one.
+ */
 static bool is_untouched(const struct retired *file) {
   struct stat now;
   return fstat(file->fd, &now) == 0 && now.st_size == file->status.st_size && !is_racy(&now) &&
-         nanoseconds(now.st_ctim) == nanoseconds(file->status.st_ctim);
+         nanoseconds(now.st_ctim) == nanoseconds(file->status.st_ctim) &&
+         nanoseconds(now.st_mtim) == nanoseconds(file->status.st_mtim);
 }
 
 static void let_go(struct retired *file) {
