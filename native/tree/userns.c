@@ -4,16 +4,18 @@
  */
 #include "tree.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+/* Where one is missing every owner would be nobody. */
 static void write_text(const char *path, const char *text) {
   int fd = open(path, O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return;
-  (void)write_all(fd, text, strlen(text));
+  int error = fd < 0 ? errno : write_all(fd, text, strlen(text));
+  if (error != 0) fail(error, "write", path);
   close(fd);
 }
 
