@@ -162,6 +162,26 @@ describe('an undo', () => {
     assert.deepEqual([undone.done, home()['own'], state().applied], [true, '1', [first]]);
   });
 
+  it('of an apply that was cut off says what it took back, and not what had never been written', async () => {
+    for (const name of ['a', 'b', 'gone/x']) write(`project/${name}`, 'mine');
+    await command((directory) => {
+      for (const name of ['a', 'b', 'c', 'd']) put(name, 'inside')(directory);
+      rmSync(join(directory, 'gone'), { recursive: true });
+      mkdirSync(join(directory, 'new'));
+      put('new/x', 'inside')(directory);
+    });
+    const before = home();
+    await apply({ treesFrom: 1 });
+    const layer = state().applied?.at(-1) ?? '';
+    // As a kill leaves it: `a` and `c` are written, nothing else is.
+    writeFileSync(cutMarkOf(access(), layer), '');
+    for (const name of ['b', 'gone/x']) write(`project/${name}`, 'mine');
+    for (const name of ['d', 'new']) rmSync(at('project', name), { recursive: true });
+    const undone = await undo();
+    assert.deepEqual([home(), listed(undone.written).sort()], [before, ['put a', 'remove c']]);
+    assert.equal(undone.steps.length, 8);
+  });
+
   it('of a whole tree enters other forks path by path, and clashes with what they have there', async () => {
     write('project/stays', 'mine');
     write('project/gone/x', 'mine');

@@ -8,25 +8,24 @@ import { findCheckpoint, saveCheckpoint } from '../forks/checkpoint.js';
 import { syncLocked } from '../forks/durable.js';
 import { takeWritten } from '../forks/take-written.js';
 import { adoptScans, lookAtRoots, type RootPaths } from '../forks/trunk.js';
-import { refreshedIndexes } from '../git/refreshed-indexes.js';
 import { type Checkpoint, hasSameDeltas } from '../store/fork-meta.js';
 import { makeLayer, treesOf } from '../store/layer-pool.js';
 import { workspaceRoot } from '../store/layout.js';
 import { withVaultLock } from '../store/locks.js';
-import { inWalkOrder, shownPath, topPath } from '../store/root-paths.js';
+import { shownPath } from '../store/root-paths.js';
 import { throwAwayOrLeave } from '../store/trash.js';
 import { readVaultMeta } from '../store/vault-meta.js';
 import { endWriting, isCutOff } from '../store/writing-marks.js';
-import { addParents, belowAny } from '../tree/clashing.js';
+import { addParents } from '../tree/clashing.js';
 import type { Problem, Step } from '../tree/tree.js';
 import { type OpenFork, withMeta } from '../vault.js';
 import { type AppliedSteps, readSteps, writeSteps, writtenTrees } from './applied-steps.js';
 import type { ApplyRequest } from './apply.js';
 import { timedPlan } from './apply-times.js';
 import { sweepLast } from './sweep-origin.js';
-import { isObject } from './undo-objects.js';
+import { type AppliedLayer, differing, type Obstructed, planUndo } from './undo-plan.js';
 import { settle } from './undo-settle.js';
-import { inTrees, reportedSteps, singleSteps, treesOfSteps, walkerPath } from './whole-trees.js';
+import { inTrees, reportedSteps, walkerPath } from './whole-trees.js';
 import { writeOrigin } from './write-origin.js';
 
 /** Told as of an apply. */
@@ -41,7 +40,7 @@ export interface Undone {
   /** Paths that the person changed after the apply, which stand in its way: nothing was written. */
   readonly conflicts: readonly string[];
   readonly done: boolean;
-  /** Those of the steps that were done: all but what was left, or none. */
+  /** Those of the steps that were done now: all but what was left, and what was back already; or none. */
   readonly written: readonly Step[];
   /** Paths that the person changed, before or meanwhile: they stay as they are, and are clashes of the fork. */
   readonly left: readonly string[];
@@ -71,106 +70,6 @@ function lastApply(fork: OpenFork): readonly [layer: string, about: AppliedSteps
   });
 }
 
-/** Written paths at which the directory is not what these trees show; of whole trees, what is in them. */
-async function differing(fork: OpenFork, key: string, trees: readonly string[], paths: readonly string[]) {
-  const root = fork.vault.roots[key];
-  if (root === undefined || paths.length === 0) return [];
-  const asked = { layers: trees, root, shift: fork.owner.shift, paths, undoes: true, differing: true };
-  return [...(await fork.tree.compare(asked)).keys()];
-}
-
-/**
- * The steps, without trees in which anything is not as the apply left it, or was added since: these are one by one, so that what stands
- * in the way is known by its path.
- */
-async function clearSteps(fork: OpenFork, key: string, { trees, kept, steps }: Written): Promise<readonly Step[]> {
-  const whole = steps.filter(({ tree }) => tree !== undefined);
-  if (whole.length === 0) return steps;
-  const paths = whole.map((step) => (step.action === 'put' ? walkerPath(step) : step.path));
-  const treeOf = inTrees(whole);
-  const met = new Set((await differing(fork, key, trees, paths)).map(treeOf));
-  return singleSteps(fork.tree, { put: trees, remove: kept }, steps, ({ path }) => met.has(path));
-}
-
-/** Of one root. */
-interface Written {
-  /** What the apply wrote, and what it replaced. */
-  readonly trees: readonly string[];
-  readonly kept: readonly string[];
-  readonly steps: readonly Step[];
-}
-
-/** Of paths that are not as the apply left them, those that are not back already either, by an undo that was cut off. */
-async function changedSince(
-  fork: OpenFork,
-  key: string,
-  kept: string,
-  trees: readonly string[],
-  different: readonly string[],
-) {
-  const changed = different.filter((path) => !isObject(path));
-  const root = fork.vault.roots[key];
-  const refreshed = await refreshedIndexes(fork, trees, root === undefined ? [] : [root], changed);
-  const rest = changed.filter((path) => !refreshed.has(path));
-  return differing(fork, key, treesOf(fork.paths, [kept], key), rest);
-}
-
-interface UndoPlan {
-  /** What was not there goes, from the deepest up; the rest is put from the top down. */
-  readonly plan: readonly Step[];
-  /** Paths at which no directory is left by it. */
-  readonly ends: readonly string[];
-}
-
-/** What brings the kept entries back. */
-async function planOf(fork: OpenFork, key: string, layer: string, steps: readonly Step[]): Promise<UndoPlan> {
-  const layers = treesOf(fork.paths, [layer], key);
-  const paths = steps.map(({ path }) => path).filter((path) => path !== topPath);
-  const closed = treesOfSteps(steps);
-  const sides = { uppers: layers, lowers: [], stampless: true, closed };
-  const entries = paths.length === 0 ? [] : await fork.tree.diff(sides);
-  const kept = new Map(entries.map(({ path, type }) => [path, type]));
-  const added = new Set(paths.filter((path) => !kept.has(path)));
-  // With a repository that the apply made, its objects go.
-  const isKept = (path: string) => isObject(path) && !added.has(path.replace(/\/(?:[0-9a-f]{2}|pack)\/[^/]*$/, ''));
-  const objects = [...added].filter(isKept);
-  const staying = new Set(objects);
-  for (const path of objects) addParents(path, staying);
-  const gone = [...added].filter((path) => !staying.has(path)).sort(inWalkOrder);
-  const back = paths.filter((path) => kept.has(path)).sort(inWalkOrder);
-  const top = steps.filter(({ path }) => path === topPath);
-  const trees = new Map(steps.flatMap(({ path, tree }) => (tree === undefined ? [] : [[path, tree] as const])));
-  const step = (action: Step['action'], path: string): Step => {
-    const tree = trees.get(path);
-    return tree === undefined ? { action, path } : { action, path, tree };
-  };
-  const plan = [
-    ...gone.reverse().map((path) => step('remove', path)),
-    ...back.map((path) => step('put', path)),
-    ...top,
-  ];
-  return { plan, ends: paths.filter((path) => kept.get(path) !== 'directory' && !staying.has(path)) };
-}
-
-/** What the person has put where going back would end a directory, or taken away where it needs one. */
-async function obstaclesOf(fork: OpenFork, key: string, steps: readonly Step[], { plan, ends }: UndoPlan) {
-  const root = fork.vault.roots[key];
-  if (root === undefined || plan.length === 0) return [];
-  // In whole trees nothing else was found.
-  const closed = treesOfSteps(steps);
-  const sides = { uppers: [root], lowers: [], pastClosed: true, stampless: true, closed };
-  const entries = await fork.tree.diff(sides);
-  const directories = new Set(entries.filter(({ type }) => type === 'directory').map(({ path }) => path));
-  const known = new Set(steps.map(({ path }) => path));
-  const isInEnding = belowAny(new Set(ends));
-  const strangers = entries.filter(({ path }) => !known.has(path) && isInEnding(path)).map(({ path }) => path);
-  const lacking = plan.filter(({ action, path }) => {
-    const parent = path.slice(0, Math.max(0, path.lastIndexOf('/')));
-    return action === 'put' && parent !== '' && !known.has(parent) && !directories.has(parent);
-  });
-  return [...strangers, ...lacking.map(({ path }) => path)];
-}
-
 /** Of what was found, what an undo that was cut off has brought back: it is the fork's doing, not the person's. */
 async function backAlready(fork: OpenFork, layer: string, about: AppliedSteps, looked: RootPaths): Promise<RootPaths> {
   const back = new Map<string, readonly string[]>();
@@ -197,54 +96,11 @@ async function takeLatest(fork: OpenFork, layer: string, about: AppliedSteps): P
   return { ...fork, vault };
 }
 
-/** What stands right now at paths that are not as the apply left them, so that a save in the middle is seen, too. */
-async function keepStanding(
-  fork: OpenFork,
-  standing: string,
-  key: string,
-  trees: readonly string[],
-  paths: readonly string[],
-) {
-  const root = fork.vault.roots[key];
-  if (root === undefined || paths.length === 0) return;
-  const into = fork.paths.tree(standing, key);
-  await fork.tree.mirror({ root, into, layers: trees, shift: fork.owner.shift, paths });
-}
-
-interface Obstructed extends UndoPlan {
-  /** Of the apply, as far as they are undone as they were done. */
-  readonly steps: readonly Step[];
-  /** Paths of the plan that the person has changed, and what they have put in its way. */
-  readonly changed: readonly string[];
-  readonly obstacles: readonly string[];
-}
-
 /** What stays does not count again for the directories it is in. */
 function innermost(paths: readonly string[]): readonly string[] {
   const above = new Set<string>();
   for (const path of paths) addParents(path, above);
   return [...new Set(paths)].filter((path) => !above.has(path));
-}
-
-async function planUndo({ fork, about, layer, standing }: Undoing, writtenIn: (key: string) => readonly string[]) {
-  const plans = new Map<string, Obstructed>();
-  for (const [key, written] of Object.entries(about.roots)) {
-    const trees = writtenIn(key);
-    const kept = treesOf(fork.paths, [layer], key);
-    const steps = await clearSteps(fork, key, { trees, kept, steps: written });
-    const single = steps.filter(({ tree }) => tree === undefined);
-    const different = await differing(
-      fork,
-      key,
-      trees,
-      single.map(({ path }) => path),
-    );
-    await keepStanding(fork, standing, key, trees, different);
-    const undoing = await planOf(fork, key, layer, steps);
-    const changed = await changedSince(fork, key, layer, trees, different);
-    plans.set(key, { ...undoing, steps, changed, obstacles: await obstaclesOf(fork, key, steps, undoing) });
-  }
-  return plans;
 }
 
 /** The state before the undo, where it is not what the apply left: the first checkpoint after that has it. */
@@ -269,12 +125,8 @@ async function undoLocked(given: OpenFork, lock: number, request: UndoRequest): 
   }
 }
 
-interface Undoing {
-  readonly fork: OpenFork;
-  readonly layer: string;
-  readonly about: AppliedSteps;
+interface Undoing extends AppliedLayer {
   readonly before: Checkpoint;
-  readonly standing: string;
   readonly lock: number;
   readonly request: UndoRequest;
   readonly later: number | null;
@@ -334,7 +186,12 @@ async function undoOver(undoing: Undoing): Promise<Undone> {
     onStep: request.onStep,
     signal: request.signal,
   });
-  const written = isAll && home.clashes.length === 0 ? steps : await told(Object.entries(home.written));
+  const isBack = (key: string, { path }: Step) => plans.get(key)?.back.has(path) === true;
+  const hadNone = home.clashes.length === 0 && [...plans.values()].every(({ back }) => back.size === 0);
+  const done = Object.entries(home.written).map(
+    ([key, list]) => [key, list.filter((step) => !isBack(key, step))] as const,
+  );
+  const written = isAll && hadNone ? steps : await told(done);
   const left = innermost([...conflicts, ...home.clashes]);
   const { aside, narrowed: problems } = home;
   const undone = { fork, steps, conflicts: [], written, left, aside, problems, done: true, later: undoing.later };
