@@ -71,9 +71,11 @@ for (const name of named.length > 0 ? named : Object.keys(machines)) {
   const text = await boot(machines[name], made);
   writeFileSync(join(directory, 'said'), text);
   const said = readSaid(text);
-  if (!said.ended) fail(`${name} did not come to its end: ${join(directory, 'said')}`, 1);
+  if (said.suites.length === 0) fail(`${name} did not come to its suites: ${join(directory, 'said')}`, 1);
   const page = inCheckout('docs/hosts.md');
   writeFileSync(page, withSeen(readFileSync(page, 'utf8'), name, said));
+  if (!said.ended) log(`${name} did not come to its end: ${join(directory, 'said')}`);
+  failures += said.ended ? 0 : 1;
   failures += said.suites.filter(({ code }) => code !== 0).length;
   for (const line of said.failed) log(`failed: ${line}`);
 }

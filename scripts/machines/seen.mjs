@@ -29,11 +29,22 @@ export function readSaid(text) {
   };
 }
 
-function rowOf(name, { kernel, node, cgroup, landlock, suites }) {
+const shortName = (suite) => suite.name.replace(/\.test$/, '');
+
+/** A few suites by name, many by the number in each folder. */
+function suitesOf({ suites, ended }) {
+  const folders = new Map();
+  for (const { name } of suites) folders.set(name.split('/')[0], (folders.get(name.split('/')[0]) ?? 0) + 1);
+  const many = suites.length > 12;
+  const words = many ? [...folders].map(([folder, count]) => `${count} of ${folder}`) : suites.map(shortName);
+  return [...words, ...(ended ? [] : ['then cut off'])].join(', ');
+}
+
+function rowOf(name, said) {
+  const { kernel, node, cgroup, landlock, suites } = said;
   const sum = (key) => suites.reduce((total, suite) => total + suite[key], 0);
-  const names = suites.map((suite) => suite.name.replace(/\.test$/, '')).join(', ');
   const counts = `${sum('pass')} passed, ${sum('fail')} failed, ${sum('skipped')} skipped`;
-  return `| ${name} | Debian's ${kernel} | ${node} | ${cgroup} | ${landlock} | ${counts} | ${names} |`;
+  return `| ${name} | Debian's ${kernel} | ${node} | ${cgroup} | ${landlock} | ${counts} | ${suitesOf(said)} |`;
 }
 
 const heading = '## Seen by `npm run machines`';
@@ -41,19 +52,17 @@ const head = [
   '| machine | kernel | Node | control groups | Landlock | tests | suites |',
   '|---|---|---|---|---|---|---|',
 ];
+const isRow = (line) => /^\| (?:amd64|arm64) \|/.test(line);
 
-/** The text of docs/hosts.md with this machine's row as of now; other machines' stay. */
+/** The text of docs/hosts.md with this machine's row as of now; other machines' rows, and what is said around them, stay. */
 export function withSeen(text, name, said) {
-  const at = text.indexOf(heading);
-  const before = (at < 0 ? text : text.slice(0, at)).trimEnd();
-  const rows =
-    at < 0
-      ? []
-      : text
-          .slice(at)
-          .split('\n')
-          .filter((line) => /^\| (?:amd64|arm64) \|/.test(line));
-  const others = rows.filter((line) => !line.startsWith(`| ${name} |`));
-  const all = [...others, rowOf(name, said)].sort();
-  return `${before}\n\n${heading}\n\nEmulated in software, as root and as an unprivileged user.\n\n${[...head, ...all].join('\n')}\n`;
+  const lines = text.trimEnd().split('\n');
+  const row = rowOf(name, said);
+  if (!lines.includes(heading)) {
+    return `${[...lines, '', heading, '', 'Emulated in software, as root and as an unprivileged user.', '', ...head, row].join('\n')}\n`;
+  }
+  const others = lines.filter((line) => isRow(line) && !line.startsWith(`| ${name} |`));
+  const rest = lines.filter((line) => !isRow(line));
+  const at = rest.lastIndexOf(head[1]) + 1;
+  return `${[...rest.slice(0, at), ...[...others, row].sort(), ...rest.slice(at)].join('\n')}\n`;
 }
