@@ -159,6 +159,21 @@ describe('a vault', () => {
     assert.deepEqual([verbs(), meta()?.name], [['vault begin', 'vault ok', 'vault begin', 'vault ok'], 'new']);
   });
 
+  it('is not deleted while somebody uses a fork that was made meanwhile', async () => {
+    write('project/own', 'mine');
+    await command(put('own', 'inside'));
+    const main = await openFork(request());
+    const deleting = deleteVault(host(), access().id);
+    await createFork(access(), 'late', 'trunk');
+    const late = await openFork(request({ fork: 'late' }));
+    closeFork(main);
+    await Promise.race([deleting, new Promise((resolve) => setTimeout(resolve, 200))]);
+    assert.ok(existsSync(late.place.directory), 'a jail would lose its layers');
+    closeFork(late);
+    await deleting;
+    assert.equal(existsSync(access().paths.directory), false);
+  });
+
   it('is deleted whole, when nobody uses any of its forks, and no other with it', async () => {
     write('project/own', 'mine');
     await command(put('own', 'inside'));

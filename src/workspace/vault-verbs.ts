@@ -13,7 +13,7 @@ import { forkChanges } from '../vault/forks/changes.js';
 import { flattenDeltas, flattenTrunk } from '../vault/forks/flatten.js';
 import { forkDirectories, forkNames } from '../vault/forks/forks.js';
 import * as vaultForks from '../vault/forks/sync.js';
-import { lockQuietFork } from '../vault/store/fork-lock.js';
+import { lockFoundFork } from '../vault/store/fork-lock.js';
 import { storeFormat, storePaths, vaultPaths } from '../vault/store/layout.js';
 import { withVaultLock } from '../vault/store/locks.js';
 import { emptyTrash, emptyTrashLater, throwAway, trashCount } from '../vault/store/trash.js';
@@ -103,14 +103,23 @@ export async function deleteVault(host: Host, id: string): Promise<void> {
   const verb = { type: 'vault delete', object: `vault/${id}`, makesRoom: true, facts: {} };
   await recordedVerb(host, verb, async () => {
     const purpose = 'ctx vault delete';
-    const held: number[] = [];
+    const held = new Map<string, number>();
+    const unheld = () => forkDirectories(access).filter((name) => !held.has(name));
     try {
-      for (const name of forkDirectories(access)) {
-        held.push((await lockQuietFork(tree, paths.fork(name), { wait: true, purpose, what: name })).descriptor);
+      // A fork that is made meanwhile is waited for, too, and not with the vault's lock held.
+      for (let isGone = false; !isGone; ) {
+        for (const name of unheld()) {
+          const fork = await lockFoundFork(tree, paths.fork(name), { wait: true, purpose, what: name });
+          if (fork !== undefined) held.set(name, fork.descriptor);
+        }
+        isGone = await withVaultLock(tree, paths.lock, purpose, () => {
+          if (unheld().length > 0) return false;
+          throwAway(store, paths.directory);
+          return true;
+        });
       }
-      await withVaultLock(tree, paths.lock, purpose, () => throwAway(store, paths.directory));
     } finally {
-      for (const descriptor of held) closeSync(descriptor);
+      for (const descriptor of held.values()) closeSync(descriptor);
     }
   });
   await emptyTrashLater(store, tree);

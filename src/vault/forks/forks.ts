@@ -4,7 +4,7 @@
  */
 import { closeSync, existsSync, readdirSync } from 'node:fs';
 import { ErrnoError, hasCode, isFull } from '../../base/errno.js';
-import { lockQuietFork } from '../store/fork-lock.js';
+import { lockFoundFork, lockQuietFork } from '../store/fork-lock.js';
 import { type ForkMeta, readableForkMeta, readForkMeta, type Stack, writeForkMeta } from '../store/fork-meta.js';
 import { makeLayer, rootsOf, treesOf } from '../store/layer-pool.js';
 import { mainFork } from '../store/layout.js';
@@ -45,14 +45,17 @@ export function existingVault({ paths }: VaultAccess): VaultMeta {
   });
 }
 
-function existingFork({ paths }: VaultAccess, name: string): ForkMeta {
-  const meta = isForkName(name) ? readForkMeta(paths.fork(name).directory) : undefined;
-  if (meta !== undefined) return meta;
-  throw new ErrnoError('ENOENT', {
+const noSuchFork = (name: string) =>
+  new ErrnoError('ENOENT', {
     operation: 'find the fork',
     reason: `there is no fork '${name}' here`,
     remedy: 'ctx fork list shows them',
   });
+
+function existingFork({ paths }: VaultAccess, name: string): ForkMeta {
+  const meta = isForkName(name) ? readForkMeta(paths.fork(name).directory) : undefined;
+  if (meta === undefined) throw noSuchFork(name);
+  return meta;
 }
 
 export function listForks(access: VaultAccess): readonly ForkSummary[] {
@@ -203,7 +206,8 @@ export async function deleteFork(access: VaultAccess, name: string): Promise<voi
   }
   if (!isForkName(name) || !existsSync(paths.fork(name).directory)) existingFork(access, name);
   const purpose = `ctx fork delete ${name}`;
-  const { descriptor } = await lockQuietFork(tree, paths.fork(name), { wait: true, purpose, what: name });
+  const found = await lockFoundFork(tree, paths.fork(name), { wait: true, purpose, what: name });
+  if (found === undefined) throw noSuchFork(name);
   try {
     await withVaultLock(tree, paths.lock, purpose, () => {
       const vault = existingVault(access);
@@ -211,7 +215,7 @@ export async function deleteFork(access: VaultAccess, name: string): Promise<voi
       throwAway(store, paths.fork(name).directory);
     });
   } finally {
-    closeSync(descriptor);
+    closeSync(found.descriptor);
   }
 }
 

@@ -3,7 +3,7 @@
  * time. What has to have the fork by itself looks who is at work on it, with the lock held: no one comes meanwhile.
  */
 import { closeSync } from 'node:fs';
-import { ErrnoError } from '../../base/errno.js';
+import { ErrnoError, hasCode } from '../../base/errno.js';
 import { leavingMilliseconds, waitToldMilliseconds } from '../../base/limits/commands.js';
 import type { Tree } from '../tree/tree.js';
 import { busyWith, endOf, isLeaving, readGroup } from './group.js';
@@ -50,15 +50,16 @@ async function hasLeft(tree: Tree, place: ForkPaths, leaving: Worker, signal?: A
 }
 
 /**
- * The lock of a fork that no one is at work on; EBUSY where somebody is, or has the lock. Its descriptor is to be
- * closed.
+ * The lock of a fork that no one is at work on; EBUSY where somebody is, or has the lock, and ENOENT where it has been
+ * deleted. Its descriptor is to be closed.
  */
 export async function lockQuietFork(
   tree: Tree,
   place: ForkPaths,
   options: VaultLockOptions,
 ): Promise<{ readonly descriptor: number }> {
-  const descriptor = await takeLock(tree, place.lock, options);
+  // One that is deleted meanwhile is not made again by its lock.
+  const descriptor = await takeLock(tree, place.lock, { ...options, again: true });
   try {
     for (let isPatient = true; ; ) {
       const { live } = await readGroup(tree, place);
@@ -69,6 +70,18 @@ export async function lockQuietFork(
     }
   } catch (error) {
     closeSync(descriptor);
+    throw error;
+  }
+}
+
+/** The same of one that was in a list: undefined where it has been deleted since. */
+export async function lockFoundFork(
+  ...asked: Parameters<typeof lockQuietFork>
+): Promise<{ readonly descriptor: number } | undefined> {
+  try {
+    return await lockQuietFork(...asked);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return undefined;
     throw error;
   }
 }

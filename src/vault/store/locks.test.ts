@@ -5,6 +5,7 @@ import {
   existsSync,
   fstatSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -38,6 +39,19 @@ it('is never without a holder’s words for those who look: the file keeps its b
   await assert.rejects(refused, { code: 'EBUSY', message: new RegExp(`process ${process.pid} is using it: true`) });
   assert.equal(statSync(file).ino, ino);
   closeSync(descriptor);
+});
+
+it('is waited for where its file says that it is held briefly, but never by those who have the vault’s lock meanwhile', async () => {
+  const file = join(directory, 'brief');
+  // The next holder has not written its words yet: those of the last one are still there.
+  writeFileSync(file, '1 ctx gc');
+  const held = openSync(file, 'r+');
+  await tree.lock({ descriptor: held, wait: false });
+  for (const purpose of ['ctx gc', 'ctx fork create other'])
+    await assert.rejects(takeLock(tree, file, { wait: false, purpose, what: 'main' }), { code: 'EBUSY' });
+  const waiting = takeLock(tree, file, { wait: false, purpose: 'true', what: 'main' });
+  closeSync(held);
+  closeSync(await waiting);
 });
 
 it('names the file that cannot be opened', async () => {

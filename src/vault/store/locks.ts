@@ -40,12 +40,15 @@ export function removedMeanwhile(directory: string, cause: unknown): ErrnoError 
   });
 }
 
-/** What takes the locks of forks that it does not use, briefly. */
+/** What takes the locks of forks that it does not use, briefly, and with the vault's lock held. */
 export const briefPurposes = ['ctx gc', 'ctx fork create'];
 
+const isBrief = (purpose: string) => briefPurposes.some((brief) => purpose.startsWith(brief));
+
+/** As its file says, which a new holder writes only once it has the lock: until then it may have said so of an earlier one. */
 function isHeldBriefly(file: string): boolean {
   const [, ...purpose] = readFileSync(file, 'utf8').split(' ');
-  return briefPurposes.some((brief) => purpose.join(' ').startsWith(brief));
+  return isBrief(purpose.join(' '));
 }
 
 /** The directory is made only where it is missing: a lock is taken far more often than it is new. */
@@ -108,7 +111,8 @@ async function lockOnce<T>(
   const descriptor = openLock(file, options.again);
   try {
     const taken = await take({ descriptor, wait: options.wait }).catch((error: unknown) => {
-      if (!hasCode(error, 'EBUSY') || !isHeldBriefly(file)) throw error;
+      // Who has the vault's lock must not wait: the holder of this one may be about to wait for that.
+      if (!hasCode(error, 'EBUSY') || isBrief(options.purpose) || !isHeldBriefly(file)) throw error;
       return take({ descriptor, wait: true });
     });
     noteHolder(descriptor, `${process.pid} ${options.purpose}`);

@@ -6,7 +6,7 @@ import { closeSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { readWholeJson } from '../../base/atomic-file.js';
 import { hasCode } from '../../base/errno.js';
 import { stepsFile } from '../apply/applied-steps.js';
-import { lockQuietFork } from '../store/fork-lock.js';
+import { lockFoundFork } from '../store/fork-lock.js';
 import { type ForkMeta, isSuspect, readableForkMeta, writeForkMeta } from '../store/fork-meta.js';
 import { makeLayer } from '../store/layer-pool.js';
 import { withVaultLock } from '../store/locks.js';
@@ -69,11 +69,12 @@ async function repairForks(access: VaultAccess, vault: VaultMeta): Promise<reado
   for (const name of existsSync(paths.forks) ? readdirSync(paths.forks).filter(isForkName) : []) {
     try {
       const options = { wait: false, purpose: 'ctx fsck', what: name };
-      const { descriptor } = await lockQuietFork(tree, paths.fork(name), options);
+      const fork = await lockFoundFork(tree, paths.fork(name), options);
+      if (fork === undefined) continue;
       try {
         said.push(...(await repairFork(access, vault, name)));
       } finally {
-        closeSync(descriptor);
+        closeSync(fork.descriptor);
       }
     } catch (error) {
       if (!hasCode(error, 'EBUSY')) throw error;
