@@ -259,6 +259,7 @@ export const operatorEntries: Entries = {
       name: 'vaults',
       methods: methodsOf<Vaults>()({
         list: atOnce(),
+        faults: atOnce(),
         find: atOnce(name, name),
         create: later(
           word,

@@ -14,7 +14,7 @@ import {
 import type { Problem } from '../vault/tree/tree.js';
 import { importVault, type VaultRequest, vaultAccess } from '../vault/vault.js';
 import { recordedAct, recordedVerb } from './recorded-verb.js';
-import { accessTo, listVaults, summaryOf, type VaultSummary } from './vault-verbs.js';
+import { accessTo, readVaults, summaryOf, type VaultSummary } from './vault-verbs.js';
 
 export interface NewVaultRequest extends Pick<VaultRequest, 'limits' | 'uncopied' | 'onProgress'> {
   readonly name?: string | undefined;
@@ -43,7 +43,7 @@ function checkName(host: Host, name: string, origin: string): void {
     const remedy = 'letters, digits and . _ + - are fine, up to 64 of them, the first a letter or digit';
     throw new ErrnoError('EINVAL', { operation: 'name a vault', reason, remedy });
   }
-  const taken = listVaults(host).find((each) => each.name === name && each.origin !== origin);
+  const taken = readVaults(host).vaults.find((each) => each.name === name && each.origin !== origin);
   if (taken === undefined) return;
   const reason = `the vault of this directory is already named '${name}'`;
   const remedy = `choose another, or ctx vault set ${name} --name OTHER`;

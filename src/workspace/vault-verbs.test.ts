@@ -19,7 +19,7 @@ import {
   flattenFork,
   formatOf,
   inspectStore,
-  listVaults,
+  readVaults,
   syncFork,
   vaultNamed,
 } from './vault-verbs.js';
@@ -134,8 +134,8 @@ describe('a vault', () => {
     mkdirSync(at('store/vault/0123456789abcdef'));
     mkdirSync(at('store/vault/stray'));
     assert.deepEqual(
-      listVaults(host())
-        .map(({ name }) => name)
+      readVaults(host())
+        .vaults.map(({ name }) => name)
         .sort(),
       ['named', 'v-project'],
     );
@@ -253,6 +253,28 @@ it('edits are taken over, forks merged and written out, by their verbs', async (
   assert.deepEqual(await exportFork(host(), project(), at('out')), { problems: [] });
   assert.deepEqual(lookAt(at('out')), { a: 'a', b: 'b', c: 'c', own: 'edited' });
   assert.deepEqual(formatOf(host()), { store: at('store'), format: 2, migrated: null });
+});
+
+it('a vault that cannot be read is named, and no other has to wait for it', async () => {
+  for (const name of ['project', 'other']) {
+    write(`${name}/own`, 'mine');
+    await createVault(host(), at(name), { name });
+  }
+  const [project, other] = [vaultId(at('project')), vaultId(at('other'))];
+  writeFileSync(vaultFile('other'), '');
+  const stray = await withFork((fork) => makeLayer(fork.paths, { fork: 'none' }));
+  const { vaults, faults } = readVaults(host());
+  assert.deepEqual(
+    [vaults.map(({ id }) => id), faults.map(({ vault, where }) => [vault, where])],
+    [[project], [[other, vaultFile('other')]]],
+  );
+  assert.equal(vaultNamed(host(), at('project'), undefined).name, 'project');
+  for (const named of [at('other'), other])
+    assert.throws(() => vaultNamed(host(), at('project'), named), { code: 'EIO', path: vaultFile('other') });
+  assert.throws(() => vaultNamed(host(), at('project'), 'nosuch'), { code: 'ENOENT' });
+  const collected = new Map((await collectStore(host())).map((each) => [each.vault, each]));
+  assert.deepEqual([collected.get(project)?.layers, collected.get(project)?.fault], [[stray], undefined]);
+  assert.deepEqual([collected.get(other)?.layers, collected.get(other)?.fault?.where], [[], vaultFile('other')]);
 });
 
 it('a store is checked, repaired and collected, vault by vault', async () => {

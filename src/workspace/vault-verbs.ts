@@ -2,7 +2,7 @@
 import { closeSync, existsSync, readdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { canonicalAncestor } from '../base/canonical-path.js';
-import { ErrnoError } from '../base/errno.js';
+import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { liveOutputMilliseconds } from '../base/limits/commands.js';
 import { refuseForeignLinks } from '../proxy/canonical-paths.js';
 import { type Host, placeOf } from '../proxy/host.js';
@@ -14,7 +14,7 @@ import { flattenDeltas, flattenTrunk } from '../vault/forks/flatten.js';
 import { forkDirectories, forkNames } from '../vault/forks/forks.js';
 import * as vaultForks from '../vault/forks/sync.js';
 import { lockFoundFork } from '../vault/store/fork-lock.js';
-import { storeFormat, storePaths, vaultPaths } from '../vault/store/layout.js';
+import { storeFormat, storePaths, vaultId, vaultPaths } from '../vault/store/layout.js';
 import { withVaultLock } from '../vault/store/locks.js';
 import { emptyTrash, emptyTrashLater, throwAway, trashCount } from '../vault/store/trash.js';
 import { readVaultMeta, type VaultMeta } from '../vault/store/vault-meta.js';
@@ -66,21 +66,47 @@ function vaultIds(host: Host): readonly string[] {
   return readdirSync(storePaths(host.store.directory).vaults).filter((id) => /^[0-9a-f]{16}$/.test(id));
 }
 
-export function listVaults(host: Host): readonly VaultSummary[] {
-  return vaultIds(host).flatMap((id) => {
+export interface FoundFault extends VaultFault {
+  readonly vault: string;
+}
+
+/** An error of one vault alone: the others are not to wait for its repair. */
+function faultOf(access: VaultAccess, error: unknown): FoundFault {
+  const { reason, path = access.paths.directory } = fromSystemError(error, 'open the vault', access.paths.directory);
+  return { vault: access.id, what: reason, where: path };
+}
+
+/** Those that can be read, and of the others why not. */
+export function readVaults(host: Host): {
+  readonly vaults: readonly VaultSummary[];
+  readonly faults: readonly FoundFault[];
+} {
+  const vaults: VaultSummary[] = [];
+  const faults: FoundFault[] = [];
+  for (const id of vaultIds(host)) {
     const access = accessTo(host, id);
-    const meta = readVaultMeta(access.paths.meta);
-    return meta === undefined ? [] : [summaryOf(access, meta)];
-  });
+    try {
+      const meta = readVaultMeta(access.paths.meta);
+      if (meta !== undefined) vaults.push(summaryOf(access, meta));
+    } catch (error) {
+      faults.push(faultOf(access, error));
+    }
+  }
+  return { vaults, faults };
 }
 
 /** By the name a person gave it, by its number, or by its directory; without any, the one of this directory. */
 export function vaultNamed(host: Host, cwd: string, wanted: string | undefined): VaultSummary {
-  const all = listVaults(host);
+  const { vaults, faults } = readVaults(host);
   const origin = wanted === undefined ? placeOf(host, cwd).origin : canonicalAncestor(resolve(cwd, wanted));
   const found =
-    all.find((each) => each.name === wanted || each.id === wanted) ?? all.find((each) => each.origin === origin);
+    vaults.find((each) => each.name === wanted || each.id === wanted) ?? vaults.find((each) => each.origin === origin);
   if (found !== undefined) return found;
+  const fault = faults.find(({ vault }) => vault === wanted || vault === vaultId(origin));
+  if (fault !== undefined) {
+    const remedy = 'move the vault away to start afresh; its layers are plain directories';
+    throw new ErrnoError('EIO', { operation: 'find the vault', path: fault.where, reason: fault.what, remedy });
+  }
   throw new ErrnoError('ENOENT', {
     operation: 'find the vault',
     reason: wanted === undefined ? 'this directory has no vault yet' : `there is no vault '${wanted}'`,
@@ -141,7 +167,7 @@ export interface Inspected {
   /** Of the store. */
   readonly format: number;
   readonly vaults: number;
-  readonly faults: readonly (VaultFault & { readonly vault: string })[];
+  readonly faults: readonly FoundFault[];
   /** What a repair did, and what it found gone. */
   readonly repaired: readonly { readonly vault: string; readonly what: string }[];
   /** Directories that were thrown away and are not deleted yet. */
@@ -152,7 +178,7 @@ export interface Inspected {
 export async function inspectStore(host: Host, { repair = false } = {}): Promise<Inspected> {
   const ids = vaultIds(host);
   const repaired: { readonly vault: string; readonly what: string }[] = [];
-  const faults: (VaultFault & { readonly vault: string })[] = [];
+  const faults: FoundFault[] = [];
   for (const id of ids) {
     const access = accessTo(host, id);
     const before = await inspectVault(access);
@@ -173,14 +199,34 @@ export async function inspectStore(host: Host, { repair = false } = {}): Promise
   return { format: storeFormat, vaults: ids.length, faults, repaired, freeing: trashCount(host.store) };
 }
 
-export async function collectStore(host: Host): Promise<readonly (Collected & { readonly vault: string })[]> {
+export interface CollectedVault extends Collected {
+  readonly vault: string;
+  /** Why nothing was collected in it. */
+  readonly fault?: VaultFault | undefined;
+}
+
+async function collectVault(access: VaultAccess): Promise<CollectedVault | undefined> {
+  const vault = access.id;
+  const isThere = () => existsSync(access.paths.meta);
+  try {
+    if (readVaultMeta(access.paths.meta) === undefined) return undefined;
+    return { vault, ...(await collectGarbage(access, new Map(), { sync: true, outputs: true })) };
+  } catch (error) {
+    // Deleted meanwhile.
+    if (hasCode(error, 'ENOENT') && !isThere()) return undefined;
+    const { what, where } = faultOf(access, error);
+    return { vault, layers: [], busy: [], fault: { what, where } };
+  }
+}
+
+/** Also where one vault cannot be read: the others are collected, and it is named. */
+export async function collectStore(host: Host): Promise<readonly CollectedVault[]> {
   if (host.store.migrated !== undefined)
     (await import('../vault/migration/migrate-store.js')).settleMigration(host.store);
-  const found = [];
+  const found: CollectedVault[] = [];
   for (const id of vaultIds(host)) {
-    const access = accessTo(host, id);
-    if (readVaultMeta(access.paths.meta) === undefined) continue;
-    found.push({ vault: id, ...(await collectGarbage(access, new Map(), { sync: true, outputs: true })) });
+    const collected = await collectVault(accessTo(host, id));
+    if (collected !== undefined) found.push(collected);
   }
   dropOldOutputs(storePaths(host.store.directory).runs, host.now().getTime() - liveOutputMilliseconds);
   await emptyTrash(host.store, host.tree);

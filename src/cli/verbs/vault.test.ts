@@ -29,7 +29,7 @@ test('a directory is imported once, gets a name and limits, and is found by each
     ['vault create api', 0, /^named .* api {2}HERE {2}1 fork, 2 layers\n$/],
     ['vault create other', 'EEXIST'],
     ['vault list', 0, '  ID  api  HERE  1 fork, 2 layers\n'],
-    ['vault list', 0, { vaults: [{ ...vault, name: 'api', layers: 2 }] }],
+    ['vault list', 0, { vaults: [{ ...vault, name: 'api', layers: 2 }], faults: [] }],
     [
       'vault info',
       0,

@@ -5,7 +5,13 @@ import { parseSize } from '../../base/size-text.js';
 import { visible } from '../../base/visible-text.js';
 import type { Problem } from '../../sdk/changes.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
-import { type LimitChanges, type LimitedVault, type VaultSummary, Vaults } from '../../sdk/operator/vaults.js';
+import {
+  type FoundFault,
+  type LimitChanges,
+  type LimitedVault,
+  type VaultSummary,
+  Vaults,
+} from '../../sdk/operator/vaults.js';
 import { forkHere } from '../input/fork-here.js';
 import { parseCount } from '../input/parse-arguments.js';
 import { counted, sizeText } from '../text/change-text.js';
@@ -30,6 +36,8 @@ function tell(call: Arguments, problems: readonly Problem[]): void {
 function lineOf({ id, name, origin, forks, layers, copied }: VaultSummary): string {
   return `  ${id}  ${name ?? '-'}  ${visible(origin)}  ${counted(forks.length, 'fork')}, ${counted(layers, 'layer')}${copied ? '' : ', not copied'}`;
 }
+
+const faultLine = ({ vault, what, where }: FoundFault) => `  ${vault}  ${visible(what)}: ${visible(where)}`;
 
 function limitsOf(call: Arguments): LimitChanges {
   const given = (name: string, parse: (text: string) => number) => {
@@ -82,8 +90,10 @@ export const sync: Run = async (call, host) => {
 };
 
 export const list: Run = async (call, host) => {
-  const vaults = new Vaults(await host()).list();
-  return answer(call, { vaults }, vaults.map(lineOf));
+  const all = new Vaults(await host());
+  const [vaults, faults] = [all.list(), all.faults()];
+  answer(call, { vaults, faults }, [...vaults.map(lineOf), ...faults.map(faultLine)]);
+  return faults.length === 0 ? ExitCode.ok : ExitCode.partly;
 };
 
 export const set: Run = async (call, host) => {
@@ -139,14 +149,16 @@ export const gc: Run = async (call, host) => {
   const gone = collected.reduce((sum, { layers }) => sum + layers.length, 0);
   const busy = collected.flatMap((each) => each.busy);
   const note = busy.length === 0 ? '' : `; in use, and left alone: ${busy.join(', ')}`;
-  return answer(call, { collected }, [`${counted(gone, 'layer')} deleted${note}`]);
+  const faults = collected.flatMap(({ vault, fault }) => (fault === undefined ? [] : [{ vault, ...fault }]));
+  answer(call, { collected }, [...faults.map(faultLine), `${counted(gone, 'layer')} deleted${note}`]);
+  return faults.length === 0 ? ExitCode.ok : ExitCode.partly;
 };
 
 export const fsck: Run = async (call, host) => {
   const inspected = await new Vaults(await host()).inspect({ repair: call.flag('repair') });
   const { format, vaults, faults, repaired, freeing } = inspected;
   const done = repaired.map(({ vault, what }) => `  ${vault}  repaired: ${visible(what)}`);
-  const lines = faults.map(({ vault, what, where }) => `  ${vault}  ${what}: ${visible(where)}`);
+  const lines = faults.map(faultLine);
   const left = freeing === 0 ? '' : `; ${counted(freeing, 'deleted directory', 'deleted directories')} to be freed`;
   answer(call, { format, vaults, faults, repaired, freeing }, [
     ...done,

@@ -1,7 +1,6 @@
 /** The vaults of the store: what directories were imported, what they may hold, and the care of it all: `ctx vault`, `ctx gc`, `ctx fsck`. */
 import type { Host } from '../../proxy/host.js';
 import type { Progress } from '../../vault/tree/tree.js';
-import type { Collected } from '../../vault/upkeep/gc.js';
 import { createVault, type MadeVault, renameVault } from '../../workspace/create-vault.js';
 import {
   changedLimits,
@@ -12,12 +11,14 @@ import {
   limitVault,
 } from '../../workspace/vault-limit-verbs.js';
 import {
+  type CollectedVault,
   collectStore,
   deleteVault,
+  type FoundFault,
   formatOf,
   type Inspected,
   inspectStore,
-  listVaults,
+  readVaults,
   type StoreFormat,
   undoMigration,
   type VaultSummary,
@@ -25,7 +26,7 @@ import {
 } from '../../workspace/vault-verbs.js';
 import { currentDirectory } from '../current-directory.js';
 
-export type { LimitChanges, LimitedVault, MadeVault, StoreFormat, VaultSummary };
+export type { CollectedVault, FoundFault, LimitChanges, LimitedVault, MadeVault, StoreFormat, VaultSummary };
 
 export interface NewVault {
   readonly name?: string | undefined;
@@ -44,8 +45,14 @@ export class Vaults {
     this.#host = host;
   }
 
+  /** Those that can be read. */
   list(): readonly VaultSummary[] {
-    return listVaults(this.#host);
+    return readVaults(this.#host).vaults;
+  }
+
+  /** Of the others, why not. */
+  faults(): readonly FoundFault[] {
+    return readVaults(this.#host).faults;
   }
 
   /** By the name a person gave it, by its number, or by its directory; without any, that of `from`. ENOENT where there is none. */
@@ -89,8 +96,8 @@ export class Vaults {
     return vault;
   }
 
-  /** Deletes what nothing needs any more. */
-  collect(): Promise<readonly (Collected & { readonly vault: string })[]> {
+  /** Deletes what nothing needs any more. `fault`: why nothing was collected in a vault. */
+  collect(): Promise<readonly CollectedVault[]> {
     return collectStore(this.#host);
   }
 

@@ -97,19 +97,24 @@ function isVaultMeta(value: unknown): value is VaultMeta {
 /** The last version that was synced, beside one that is not. */
 const syncedBeside = (path: string) => join(dirname(path), 'meta.synced.json');
 
+/** Null for one that is damaged. */
+function readNow(path: string): unknown {
+  try {
+    return readJsonFile(path);
+  } catch (error) {
+    if (hasCode(error, 'EIO')) return null;
+    throw error;
+  }
+}
+
 /** Where the newest is damaged, the last synced one, which counts as of an earlier start of the machine. */
 export function readVaultMeta(path: string): VaultMeta | undefined {
-  let value: unknown;
-  try {
-    value = readJsonFile(path);
-  } catch (error) {
-    if (!hasCode(error, 'EIO')) throw error;
-  }
-  if (value === undefined) {
+  let value = readNow(path);
+  if (value === undefined || value === null) {
     const synced = readWholeJson(syncedBeside(path));
     if (isVaultMeta(synced)) return Object.freeze({ ...synced, boot: 'before the power cut' });
     // Read again, since it may have been made in between: what was not there before is not damaged.
-    value = readJsonFile(path);
+    value = readNow(path);
     if (value === undefined) return undefined;
   }
   if (isVaultMeta(value)) return Object.freeze(value);
