@@ -8,6 +8,9 @@
  * its place: a number is a descriptor of ours, NOTHING is /dev/null, and for READ_END and WRITE_END a pipe is made, of
  * which our end is put into `ends`, four bytes a stream. There are three to twenty-five. Nothing else is passed on.
  *
+ * The program begins with every signal blocked, and hears them once it has decided what they do to it: until it has
+ * begun this process waits where no signal stops it, so one that was stopped would hang the whole job.
+ *
  * wait(process) waits for its end and returns its status as the kernel has it, or an errno below zero.
  */
 #include "exports.h"
@@ -68,10 +71,7 @@ static void close_ours(const struct streams *streams) {
 /* In the memory of this process, which waits: nothing is written but `error`, and what is local. */
 static _Noreturn void become(const char *program, char **words, const struct streams *streams, volatile int *error) {
   static char *nothing[] = {NULL};
-  sigset_t none;
-  /*
-   * As after a start by a shell: Node ignores some signals, and blocks and hears others. The C library's own two, too.
-   */
+  /* As after a start by a shell: Node ignores some signals, and hears others. The C library's own two, too. */
   for (int number = 1; number < LAST_SIGNAL; number++) {
     struct {
       void *handler;
@@ -81,12 +81,10 @@ static _Noreturn void become(const char *program, char **words, const struct str
     } by_default = {0};
     syscall(SYS_rt_sigaction, number, &by_default, NULL, sizeof by_default.mask);
   }
-  sigemptyset(&none);
   for (int i = 0; i < streams->count; i++)
     if (dup2(streams->theirs[i], i) != i) goto failed;
   /* What Node was given by whoever started it. */
   syscall(SYS_close_range, streams->count, ~0U, CLOSE_RANGE_CLOEXEC);
-  sigprocmask(SIG_SETMASK, &none, NULL);
   execve(program, words, nothing);
 failed:
   *error = errno;
@@ -98,7 +96,7 @@ static int spawn(const char *program, char **words, const struct streams *stream
   volatile int error = 0;
   sigset_t all, before;
   sigfillset(&all);
-  /* A handler of ours must not run there. */
+  /* A handler of ours must not run there, nor may it end or stop before it is the program. */
   pthread_sigmask(SIG_BLOCK, &all, &before);
   pid_t pid = vfork();
   if (pid == 0) become(program, words, streams, &error);

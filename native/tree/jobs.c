@@ -267,6 +267,7 @@ void prepare_to_serve(void) {
 _Noreturn void run_alone(int count, char **words) {
   struct options options = understand(count, words);
   clean_up_when_told_to_stop();
+  hear_signals();
   end_with_caller(options.parent);
   take_lock(&options);
   if (options.mounted != NULL) options.to_fd = open_mounted(&options);

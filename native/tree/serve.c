@@ -150,6 +150,7 @@ _Noreturn void serve_jobs(void) {
    */
   if (chdir("/") != 0) fail(errno, "enter", "/");
   for (size_t i = 0; i < sizeof terminal_signals / sizeof *terminal_signals; i++) signal(terminal_signals[i], SIG_IGN);
+  hear_signals();
   for (uint32_t asked = 0;;) {
     struct pollfd watched[1 + 2 * MOST_JOBS] = {{STDIN_FILENO, running < MOST_JOBS ? POLLIN : 0, 0}};
     size_t followed = running;

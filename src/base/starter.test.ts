@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, copyFileSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -57,7 +57,7 @@ describe('a program that is started without a copy of this process', () => {
     program.signal('SIGKILL');
   });
 
-  test('has the default for every signal, no environment, and no descriptor but those it is given', async () => {
+  test('has the default for every signal, hears none before it says so, has no environment, and no descriptor but those it is given', async () => {
     const other = openSync('/dev/null', 'r');
     const run = async (program: string, ...args: readonly string[]) => {
       const started = starter.start(program, words(program, ...args), standard(['nothing', 'heard']));
@@ -68,12 +68,52 @@ describe('a program that is started without a copy of this process', () => {
     const signals = await run('/bin/grep', '-E', '^Sig(Blk|Ign)', '/proc/self/status');
     assert.deepEqual(
       signals.map((line) => line.replace(/\s/, ' ')),
-      ['SigBlk: 0000000000000000', 'SigIgn: 0000000000000000'],
+      // All but SIGKILL, SIGSTOP and two of the C library's own.
+      ['SigBlk: fffffffe7ffbfeff', 'SigIgn: 0000000000000000'],
     );
     assert.deepEqual(await run('/usr/bin/env'), ['']);
     // The last is the directory that it looks at.
     assert.deepEqual(await run('/bin/ls', '/proc/self/fd'), ['0', '1', '2', '3']);
     closeSync(other);
+  });
+
+  // The starter waits until it has begun, where nothing stops it: the shell would wait for a job that never stops.
+  test('is not stopped before it has begun, so that the key that stops a job stops the starter', () => {
+    const path = join(directory, 'held');
+    copyFileSync('/bin/true', path);
+    const script = `
+const { Starter } = await import(${JSON.stringify(new URL('starter.js', import.meta.url).href)});
+const start = () => new Starter(${JSON.stringify(library)}).start(process.argv[1], Buffer.from('x\\0'), Array(3).fill('nothing'));
+process.exit(start().wait().code);`;
+    // A lease keeps a program from being opened until its holder gives it back.
+    const hold = `
+import fcntl, os, signal, sys, time
+path, *words = sys.argv[1:]
+file = os.open(path, os.O_RDWR)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGIO])
+fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+starter = os.fork()
+if starter == 0:
+    os.close(file)
+    os.setpgid(0, 0)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGIO])
+    os.execv(words[0], [*words, path])
+signal.sigwait([signal.SIGIO])
+os.killpg(starter, signal.SIGTSTP)
+time.sleep(0.2)
+os.close(file)
+for _ in range(100):
+    ended, status = os.waitpid(starter, os.WNOHANG | os.WUNTRACED)
+    if ended: break
+    time.sleep(0.1)
+print(ended != 0 and os.WIFSTOPPED(status))
+os.killpg(starter, signal.SIGCONT)
+if ended: ended, status = os.waitpid(starter, 0)
+else: os.killpg(starter, signal.SIGKILL)
+print(status)`;
+    const given = ['-c', hold, path, process.execPath, '--input-type=module', '-e', script];
+    const { stdout, stderr } = spawnSync('python3', given, { encoding: 'utf8', timeout: 30_000 });
+    assert.equal(stdout, 'True\n0\n', stderr);
   });
 
   test('gets nothing that this process was given by another, however many streams it has', () => {

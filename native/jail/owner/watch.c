@@ -18,36 +18,30 @@
 #include <sys/wait.h>
 #include <time.h>
 
-static sigset_t block(const int *numbers, size_t count) {
+static sigset_t forwarded(void) {
+  static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT};
   sigset_t set;
   sigemptyset(&set);
-  for (size_t i = 0; i < count; i++) sigaddset(&set, numbers[i]);
-  sigprocmask(SIG_BLOCK, &set, NULL);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) sigaddset(&set, numbers[i]);
   return set;
 }
 
-static sigset_t block_forwarded(void) {
-  static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT};
-  return block(numbers, sizeof numbers / sizeof *numbers);
-}
-
-static sigset_t block_stops(void) {
-  static const int numbers[] = {SIGTSTP};
-  return block(numbers, sizeof numbers / sizeof *numbers);
-}
-
+/* And hears all others, which are blocked where `native/start.node` has started this. */
 void hold_signals(void) {
-  block_forwarded();
-  block_stops();
+  sigset_t held = forwarded();
+  sigaddset(&held, SIGTSTP);
+  sigprocmask(SIG_SETMASK, &held, NULL);
 }
 
 int forwarded_signals(void) {
-  const sigset_t set = block_forwarded();
+  const sigset_t set = forwarded();
   return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
 int stop_signals(void) {
-  const sigset_t set = block_stops();
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTSTP);
   return signalfd(-1, &set, SFD_CLOEXEC);
 }
 

@@ -33,6 +33,10 @@ void working_on(const char *path);
 _Noreturn void fail_here(int error, const char *operation);
 /* Being told to stop (SIGTERM, SIGINT, SIGHUP) leaves no temporary behind. */
 void clean_up_when_told_to_stop(void);
+/*
+ * Once it is decided what signals do: a program that `native/start.node` starts begins with all of them blocked.
+ */
+void hear_signals(void);
 /* Whether this thread is told. */
 void hear_stops(bool hears);
 /* A temporary that must not outlive a failure; pass -1 once it has its final name. */

@@ -83,6 +83,12 @@ void clean_up_when_told_to_stop(void) {
   signal(SIGHUP, stop);
 }
 
+void hear_signals(void) {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 void hear_stops(bool hears) {
   sigset_t signals;
   sigemptyset(&signals);
