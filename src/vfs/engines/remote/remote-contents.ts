@@ -4,7 +4,7 @@ import type { OpenFiles } from '../inodes/open-files.js';
 import { BlockCache } from './block-cache.js';
 import { type Reading, readOn } from './read-ahead.js';
 import type { RemoteNode } from './remote-nodes.js';
-import type { RemoteStore } from './remote-store.js';
+import type { RemoteEntry, RemotePath, RemoteStore } from './remote-store.js';
 import { StagedFile } from './staged-file.js';
 
 export class RemoteContents {
@@ -20,12 +20,14 @@ export class RemoteContents {
 
   async read(node: RemoteNode, offset: number, length: number): Promise<Buffer> {
     if (node.staged !== undefined) return node.staged.read(offset, length);
-    const end = Math.min(node.entry.size, offset + length);
-    if (offset < end) this.#askAhead(node, offset, end);
+    // The same version for all of it, whatever is heard of it meanwhile.
+    const { entry } = node;
+    const end = Math.min(entry.size, offset + length);
+    if (offset < end) this.#askAhead(node, entry, offset, end);
     const pieces: Buffer[] = [];
     for (let at = offset; at < end; ) {
       const index = Math.floor(at / remoteBlockBytes);
-      const block = await this.#block(node, index);
+      const block = await this.#block(node.path, entry, index);
       const from = at - index * remoteBlockBytes;
       const piece = block.subarray(from, from + end - at);
       if (piece.length === 0) break;
@@ -36,26 +38,27 @@ export class RemoteContents {
   }
 
   /** What fails of it is asked for again when it is read. */
-  #askAhead(node: RemoteNode, offset: number, end: number): void {
+  #askAhead(node: RemoteNode, entry: RemoteEntry, offset: number, end: number): void {
     const reading = readOn(this.#readings.get(node), offset, end);
     this.#readings.set(node, reading);
     if (reading.ahead === 0) return;
     const first = Math.floor(offset / remoteBlockBytes);
     const last = Math.floor((end - 1) / remoteBlockBytes) + reading.ahead;
-    for (let index = first; index <= last && index * remoteBlockBytes < node.entry.size; index += 1) {
-      this.#block(node, index).catch(() => undefined);
+    for (let index = first; index <= last && index * remoteBlockBytes < entry.size; index += 1) {
+      this.#block(node.path, entry, index).catch(() => undefined);
     }
   }
 
   /** Its content here, as far as `most` bytes of it are needed. */
   async stage(node: RemoteNode, most = Number.POSITIVE_INFINITY): Promise<StagedFile> {
     if (node.staged !== undefined) return node.staged;
+    const { entry } = node;
     const staged = new StagedFile();
     try {
-      const size = Math.min(most, node.entry.size);
+      const size = Math.min(most, entry.size);
       for (let at = 0; at < size; at += remoteBlockBytes) {
-        this.#askAhead(node, at, Math.min(size, at + remoteBlockBytes));
-        const block = await this.#block(node, at / remoteBlockBytes);
+        this.#askAhead(node, entry, at, Math.min(size, at + remoteBlockBytes));
+        const block = await this.#block(node.path, entry, at / remoteBlockBytes);
         staged.write(at, block.subarray(0, size - at));
       }
     } catch (error) {
@@ -63,12 +66,16 @@ export class RemoteContents {
       throw error;
     }
     node.staged = staged;
+    // What somebody else wrote meanwhile is not in it, and may not be written over.
+    node.entry = entry;
     return staged;
   }
 
   /** A process that has it open keeps it when it loses its name. */
   async holdOpen(node: RemoteNode): Promise<void> {
-    if (node.kind === 'file' && this.#open.has(node.inode)) await this.stage(node);
+    if (node.kind !== 'file' || !this.#open.has(node.inode)) return;
+    await this.stage(node);
+    if (!this.#open.has(node.inode) && !node.changed) this.#drop(node);
   }
 
   async upload(node: RemoteNode): Promise<void> {
@@ -85,13 +92,17 @@ export class RemoteContents {
     try {
       await this.upload(node);
     } finally {
-      node.staged?.close();
-      node.staged = undefined;
-      node.changed = false;
+      this.#drop(node);
     }
   }
 
-  #block({ path, entry: { version, size } }: RemoteNode, index: number): Promise<Buffer> {
+  #drop(node: RemoteNode): void {
+    node.staged?.close();
+    node.staged = undefined;
+    node.changed = false;
+  }
+
+  #block(path: RemotePath, { version, size }: RemoteEntry, index: number): Promise<Buffer> {
     const offset = index * remoteBlockBytes;
     return this.#cache.get(`${path}\0${version}\0${index}`, () =>
       this.#store.read(path, version, offset, Math.min(remoteBlockBytes, size - offset)),

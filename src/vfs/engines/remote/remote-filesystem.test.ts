@@ -368,6 +368,72 @@ describe('what is written to a remote tree', () => {
     assert.equal(stored('h'), 'quicker');
   });
 
+  it('is not written over what others wrote after it was staged, although a listing has told of that', async () => {
+    store.put('f', 'one');
+    const { inode } = await found('f');
+    const handle = (await tree.open(inode, both)) as number;
+    await tree.write(handle, 0, Buffer.from('mine'));
+    await tree.fsync(handle);
+    store.put('f', 'theirs');
+    later();
+    await tree.readdir(tree.root);
+    await tree.write(handle, 4, Buffer.from(' too'));
+    await refuses('ESTALE', () => tree.fsync(handle));
+    await refuses('ESTALE', () => tree.release(handle));
+    assert.equal(stored('f'), 'theirs');
+  });
+
+  it('is staged from one version, although another one is heard of meanwhile', async () => {
+    store.put('f', Buffer.alloc(3 * remoteBlockBytes, 'a'));
+    const { inode } = await found('f');
+    const handle = (await tree.open(inode, both)) as number;
+    for (let at = 0; at < 3; at += 1) await tree.read(handle, at * remoteBlockBytes, remoteBlockBytes);
+    const written = tree.write(handle, 0, Buffer.from('mine'));
+    store.put('f', 'theirs');
+    later();
+    await Promise.all([tree.readdir(tree.root), written]);
+    await refuses('ESTALE', () => tree.release(handle));
+    assert.equal(stored('f'), 'theirs');
+  });
+
+  it('is written although it is closed while a write still waits for its turn', async () => {
+    store.put('f', 'one');
+    const { inode } = await found('f');
+    const handle = (await tree.open(inode, both)) as number;
+    await Promise.all([tree.write(handle, 0, Buffer.from('two')), tree.release(handle)]);
+    assert.equal(stored('f'), 'two');
+  });
+
+  it('follows the move of its directory with what is staged, whatever version it has there', async () => {
+    const d = (await tree.mkdir(tree.root, 'd', owner)) as Attributes;
+    const { handle } = await made('f', d.inode);
+    await tree.write(handle, 0, Buffer.from('one'));
+    const move = store.move.bind(store);
+    store.move = async (from, to) => {
+      await move(from, to);
+      store.put(`${to}/f`, stored(`${to}/f`) ?? '');
+    };
+    await tree.rename(tree.root, 'd', tree.root, 'e', 'replace');
+    assert.equal(stored('e/f'), 'one');
+    await tree.write(handle, 0, Buffer.from('two'));
+    await tree.release(handle);
+    assert.equal(stored('e/f'), 'two');
+  });
+
+  it('is moved although what is there afterwards cannot be asked', async () => {
+    store.put('f', 'one');
+    await found('f');
+    const move = store.move.bind(store);
+    store.move = async (from, to) => {
+      await move(from, to);
+      store.failing = refused('EIO');
+    };
+    await tree.rename(tree.root, 'f', tree.root, 'g', 'replace');
+    store.failing = undefined;
+    assert.deepEqual([...store.files.keys()], ['g']);
+    assert.equal((await found('g')).size, 3);
+  });
+
   it('can be read on by who has it open when its name is gone, and goes nowhere', async () => {
     store.put('d/f', 'content');
     const directory = await found('d');

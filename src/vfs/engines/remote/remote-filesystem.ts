@@ -240,10 +240,11 @@ class RemoteFileSystem implements FileSystem {
   lock: FileSystem['lock'] = (handle, request) => this.#open.lock(handle, request);
 
   release(handle: Handle): Answer<void> {
-    const { inode } = this.#open.at(handle, 'release');
+    const { inode, write } = this.#open.at(handle, 'release');
     this.#open.remove(handle);
     const node = this.#nodes.at(inode, 'release');
-    if (node.staged === undefined || this.#open.has(inode)) return;
+    // A write of it may still wait for its turn: then nothing is staged yet.
+    if (!write && (node.staged === undefined || this.#open.has(inode))) return;
     return this.#turn(() => this.#contents.finish(node));
   }
 
@@ -304,14 +305,23 @@ class RemoteFileSystem implements FileSystem {
         await this.#contents.holdOpen(replaced);
         if (replaced.kind === 'directory') await this.#store.removeDirectory(replaced.path);
       }
-      await this.#contents.upload(moved);
+      const used = this.#nodes
+        .withAllBelow(moved)
+        .filter((each) => each === moved || each.staged !== undefined || this.#open.has(each.inode));
+      for (const each of used) await this.#contents.upload(each);
       await this.#lookups.keep(from);
-      await this.#store.move(moved.path, path, moved.kind);
+      await this.#store.move(moved.path, path, moved.kind, replaced?.kind === 'file' ? 'file' : 'nothing');
       if (replaced !== undefined) this.#nodes.gone(replaced);
       this.#nodes.moved(moved, path);
-      const entry = await this.#store.stat(path);
-      if (entry !== undefined) moved.entry = entry;
+      for (const each of used) await this.#hearAnew(each);
     });
+  }
+
+  /** Where it was moved to it may have another version. That this cannot be asked undoes no move: it is asked for again. */
+  async #hearAnew(node: RemoteNode): Promise<void> {
+    const entry = await this.#store.stat(node.path).catch(() => undefined);
+    if (entry?.kind === node.kind) node.entry = entry;
+    node.heard = entry === undefined ? 0 : Date.now();
   }
 
   async #checkReplaced(moved: RemoteNode, replaced: RemoteNode, name: Name): Promise<void> {

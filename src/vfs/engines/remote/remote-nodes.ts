@@ -73,12 +73,15 @@ export class RemoteNodes {
     return this.#byPath.get(path);
   }
 
-  /** The store has said this of it, to a question of that time. What was heard since, or is changed here, is newer. */
+  /**
+   * The store has said this of it, to a question of that time. What was heard since is newer; and what is staged here was made of the
+   * version that it was staged from, so that only that one may be written over.
+   */
   found(path: RemotePath, entry: RemoteEntry, asked = Number.POSITIVE_INFINITY): RemoteNode {
     const known = this.#byPath.get(path);
     if (known !== undefined && known.heard >= asked) return known;
     if (known !== undefined && known.kind === entry.kind) {
-      if (!known.changed) known.entry = entry;
+      if (known.staged === undefined) known.entry = entry;
       known.heard = Date.now();
       return known;
     }
@@ -98,10 +101,14 @@ export class RemoteNodes {
     if (this.#byPath.get(node.path) === node) this.#byPath.delete(node.path);
   }
 
+  withAllBelow(node: RemoteNode): readonly RemoteNode[] {
+    const below = `${node.path}/`;
+    return [...this.#byPath.values()].filter((each) => each === node || each.path.startsWith(below));
+  }
+
   /** With everything below it. */
   moved(node: RemoteNode, to: RemotePath): void {
-    const below = `${node.path}/`;
-    const all = [...this.#byPath.values()].filter((each) => each === node || each.path.startsWith(below));
+    const all = this.withAllBelow(node);
     for (const each of all) this.#byPath.delete(each.path);
     const from = node.path.length;
     for (const each of all) {

@@ -44,7 +44,7 @@ export interface RemoteStore {
   removeDirectory(path: RemotePath): Promise<void>;
   /** It has nothing in it any more after its last entry goes, and stays. */
   keepDirectory(path: RemotePath): Promise<void>;
-  /** A file or a directory with all that is in it, over what may be replaced. */
-  move(from: RemotePath, to: RemotePath, kind: 'file' | 'directory'): Promise<void>;
+  /** A file or a directory with all that is in it, over a file where there is one to be replaced. ESTALE where something else is there. */
+  move(from: RemotePath, to: RemotePath, kind: 'file' | 'directory', over: 'nothing' | 'file'): Promise<void>;
   close(): Promise<void>;
 }
