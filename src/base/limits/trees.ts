@@ -3,7 +3,7 @@
 /** A table of trees (`vfs.toml`); one that is larger was not written by a person. */
 export const tableFileBytes = 256 * 1024;
 
-/** What one call of a remote tree (s3, webdav) may take, with its retries; ETIMEDOUT then. */
+/** What one call of a remote tree (s3, webdav) may take, with its retries, or without progress where a file is sent; ETIMEDOUT then. */
 export const remoteCallMilliseconds = 30_000;
 
 /**

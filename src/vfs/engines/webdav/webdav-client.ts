@@ -1,5 +1,5 @@
 /**
- * Requests to a WebDAV server: each within a limit, its answer in memory, tried again after a pause where nothing has happened yet or it
+ * Requests to a WebDAV server: each within a limit, which begins anew with each piece of a body, its answer in memory, tried again after a pause where nothing has happened yet or it
  * makes no difference. Credentials go into one header, and into nothing that is ever printed.
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
@@ -31,7 +31,7 @@ export interface WebdavAccess {
   readonly url: URL;
   readonly user?: string | undefined;
   readonly password?: string | undefined;
-  /** In milliseconds, for one call with its retries. */
+  /** In milliseconds, for one call with its retries, and for each piece of what is sent. */
   readonly limit: number;
 }
 
@@ -53,17 +53,19 @@ export class WebdavClient {
   }
 
   ask(request: WebdavRequest): Promise<WebdavAnswer> {
-    return withinLimit(this.#access.limit, this.#closing.signal, (signal) => this.#tried(request, signal));
+    return withinLimit(this.#access.limit, this.#closing.signal, (signal, goesOn) =>
+      this.#tried(request, signal, goesOn),
+    );
   }
 
-  async #tried(request: WebdavRequest, signal: AbortSignal): Promise<WebdavAnswer> {
+  async #tried(request: WebdavRequest, signal: AbortSignal, goesOn: () => void): Promise<WebdavAnswer> {
     const deadline = Date.now() + this.#access.limit;
     for (let attempt = 1; ; attempt += 1) {
       const pause = firstPauseMilliseconds * 2 ** (attempt - 1) * (0.5 + Math.random());
       // Where no time is left for another one, what this one gives is what is said.
       const isLast = attempt >= remoteAttempts || Date.now() + pause >= deadline;
       try {
-        const answer = await this.#once(request, signal);
+        const answer = await this.#once(request, signal, goesOn);
         if (isLast || !request.again || !isBusy(answer)) return answer;
       } catch (error) {
         const mayRepeat = request.again || neverSent(error);
@@ -93,7 +95,11 @@ export class WebdavClient {
     this.#agent.destroy();
   }
 
-  #once({ method, path, headers, body }: WebdavRequest, signal: AbortSignal): Promise<WebdavAnswer> {
+  #once(
+    { method, path, headers, body }: WebdavRequest,
+    signal: AbortSignal,
+    goesOn: () => void,
+  ): Promise<WebdavAnswer> {
     const { url, user, password } = this.#access;
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
     const authorization =
@@ -112,10 +118,15 @@ export class WebdavClient {
         signal,
       });
       request.once('error', reject);
-      request.once('response', (response) => gathered(response).then(resolve, reject));
+      request.once('response', (response) => {
+        gathered(response)
+          .then(resolve, reject)
+          // A server that answers before it has read everything may never read the rest.
+          .finally(() => request.writableFinished || request.destroy());
+      });
       if (body === undefined) request.end();
       else
-        sent(request, body).catch((error: unknown) => {
+        sent(request, body, goesOn).catch((error: unknown) => {
           request.destroy();
           reject(error);
         });
@@ -161,15 +172,19 @@ async function gathered(response: IncomingMessage): Promise<WebdavAnswer> {
   return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(pieces) };
 }
 
-async function sent(request: ReturnType<typeof httpRequest>, body: RemoteContent): Promise<void> {
+async function sent(request: ReturnType<typeof httpRequest>, body: RemoteContent, goesOn: () => void): Promise<void> {
   for (let at = 0; at < body.size; at += pieceBytes) {
     if (request.destroyed) return;
     if (!request.write(body.read(at, pieceBytes))) {
       await new Promise<void>((resolve) => {
-        request.once('drain', resolve);
-        request.once('close', resolve);
+        const goOn = () => {
+          request.off('drain', goOn).off('close', goOn);
+          resolve();
+        };
+        request.on('drain', goOn).on('close', goOn);
       });
     }
+    goesOn();
   }
   request.end();
 }

@@ -9,6 +9,8 @@ interface Answered {
   readonly status: number;
   readonly body?: string;
   readonly etag?: string;
+  readonly location?: string;
+  readonly range?: string;
 }
 
 /** What the server answers to a method, and what it was asked. */
@@ -18,8 +20,10 @@ const server = createServer((request, response) => {
   const { method = '', url = '', headers } = request;
   asked.push([method, url, headers['overwrite'], headers['depth'], headers['range']].filter(Boolean).join(' '));
   request.resume().once('end', () => {
-    const { status, body = '', etag } = answers.get(method)?.(request) ?? { status: 500 };
-    response.writeHead(status, etag === undefined ? {} : { etag }).end(body);
+    const { status, body = '', etag, location, range } = answers.get(method)?.(request) ?? { status: 500 };
+    const said = { etag, location, 'content-range': range };
+    response.writeHead(status, Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)));
+    response.end(body);
   });
 });
 let store: WebdavStore;
@@ -63,12 +67,12 @@ describe('an answer of a WebDAV server', () => {
     const requests: readonly (readonly [string, readonly number[], () => Promise<unknown>])[] = [
       ['PUT', [200, 201, 204], () => store.write('f', content, 'anything')],
       ['MOVE', [201, 204], () => store.write('f', content, 'anything')],
-      ['MOVE', [201, 204], () => store.move('a', 'b', 'file')],
+      ['MOVE', [201, 204], () => store.move('a', 'b', 'file', 'nothing')],
       ['DELETE', [200, 204, 404], () => store.remove('f')],
       ['DELETE', [200, 204, 404], () => store.removeDirectory('d')],
       ['MKCOL', [201], () => store.makeDirectory('d')],
       ['PROPFIND', [207, 404], () => store.stat('f')],
-      ['PROPFIND', [207, 404], () => store.list('d')],
+      ['PROPFIND', [207], () => store.list('d')],
       ['PROPFIND', [], () => store.check()],
     ];
     for (const [method, good, act] of requests) {
@@ -127,6 +131,47 @@ describe('a file on a WebDAV server', () => {
     assert.equal(looks, 1);
   });
 
+  it('is there although the answer to the last step of its write was lost, and not where the step was not done', async () => {
+    const lost = (request: IncomingMessage) => {
+      request.socket.destroy();
+      return { status: 500 };
+    };
+    const isPart = (request: IncomingMessage) => request.url?.includes('ctx-part') === true;
+    const there = always(many(entry('/top/d/f', file(4, 'v1'))));
+    answering({ MOVE: lost, PROPFIND: (request) => (isPart(request) ? { status: 404 } : there()) });
+    assert.equal((await store.write('d/f', content, 'nothing')).size, 4);
+    answering({ MOVE: lost });
+    await assert.rejects(store.write('d/f', content, 'nothing'), { code: 'EIO' });
+    assert.match(asked.at(-1) ?? '', /^DELETE .*ctx-part/);
+  });
+
+  it('is moved over the file that was seen there, and over nothing that came meanwhile', async () => {
+    answering({});
+    await store.move('a', 'b', 'file', 'file');
+    await store.move('a', 'b', 'file', 'nothing');
+    assert.deepEqual(asked, ['PROPFIND /top/b 0', 'MOVE /top/a T', 'MOVE /top/a F']);
+    answering({ PROPFIND: always(many(entry('/top/b/', directory))) });
+    await assert.rejects(store.move('a', 'b', 'file', 'file'), { code: 'ESTALE' }, 'all in it would be gone');
+    assert.deepEqual(asked, ['PROPFIND /top/b 0']);
+    answering({ MOVE: always({ status: 412 }) });
+    await assert.rejects(store.move('a', 'b', 'file', 'nothing'), { code: 'ESTALE' });
+  });
+
+  it('is a directory also where its server asks for a slash, and no other redirect is followed', async () => {
+    const answerAt = (location: string) => (request: IncomingMessage) =>
+      request.url?.endsWith('/') === true ? many(entry('/top/d/', directory)) : { status: 301, location };
+    for (const location of ['/top/d/', 'https://127.0.0.1/top/d/']) {
+      answering({ PROPFIND: answerAt(location) });
+      assert.equal((await store.stat('d'))?.kind, 'directory');
+      assert.deepEqual(asked, ['PROPFIND /top/d 0', 'PROPFIND /top/d/ 0']);
+    }
+    for (const location of ['/other/', '/top/e/', 'http://elsewhere.example/', '']) {
+      answering({ PROPFIND: answerAt(location) });
+      await assert.rejects(store.stat('d'), { code: 'EIO' });
+      assert.equal(asked.length, 1);
+    }
+  });
+
   it('is read in parts, of the version that was asked for and in full', async () => {
     const text = '0123456789';
     const read = (answer: Answered, version = '"v1"') => {
@@ -137,6 +182,8 @@ describe('a file on a WebDAV server', () => {
     assert.equal(asked[0], 'GET /top/f bytes=2-4');
     assert.equal(await read({ status: 200, body: text, etag: '"v1"' }), '234', 'a server that knows no parts');
     assert.equal(await read({ status: 206, body: '234' }), '234');
+    assert.equal(await read({ status: 206, body: '234', range: 'bytes 2-4/10' }), '234');
+    assert.equal(await read({ status: 206, body: '012', range: 'bytes 0-2/10' }), 'EIO');
     assert.equal(await read({ status: 206, body: '234', etag: '"v2"' }), 'ESTALE');
     assert.equal(await read({ status: 206, body: '234', etag: '"v2"' }, '17-10'), '234', 'a version of our own making');
     for (const body of ['23', '2345', '']) assert.equal(await read({ status: 206, body }), 'EIO');
@@ -173,8 +220,10 @@ describe('a file on a WebDAV server', () => {
       ),
     });
     const found = await store.list('d');
+    // What has no name that could be asked for is counted, so that its directory is not taken for an empty one.
+    assert.equal(found.filter(({ name }) => name === '').length, 3);
     assert.deepEqual(
-      found.map(({ name, kind, size }) => [name, kind, size]),
+      found.filter(({ name }) => name !== '').map(({ name, kind, size }) => [name, kind, size]),
       [
         ['plain', 'file', 3],
         ['sp \u00e4', 'file', 4],
@@ -210,6 +259,7 @@ describe('a file on a WebDAV server', () => {
       modified,
       version: `${modified}-5`,
       path: 'f',
+      isKnown: true,
       name: 'f',
     });
     const odd = await found(

@@ -42,18 +42,19 @@ export class WebdavStore implements RemoteStore {
     const answer = await this.#find(path, '0', 'lookup');
     if (answer.status === 404) return undefined;
     if (answer.status !== 207) throw this.#client.refused(answer, 'lookup');
-    const [entry] = this.#entries(answer);
+    const entry = this.#entries(answer).find(({ isKnown }) => isKnown);
     return entry === undefined ? undefined : { ...entry, name: path.slice(path.lastIndexOf('/') + 1) };
   }
 
   async list(path: RemotePath): Promise<readonly RemoteEntry[]> {
     const answer = await this.#find(path, '1', 'readdir');
-    if (answer.status === 404) return [];
+    // Not an empty directory: a program that compares would delete everything.
+    if (answer.status === 404) throw failure('ESTALE', 'readdir', nameFromText(path), 'it is not there any more');
     if (answer.status !== 207) throw this.#client.refused(answer, 'readdir');
     const below = path === '' ? '' : `${path}/`;
-    return this.#entries(answer).filter(
-      ({ path: at, name }) => at !== path && at === `${below}${name}` && !name.startsWith(partPrefix),
-    );
+    return this.#entries(answer)
+      .filter(({ path: at, name }) => at !== path && at === `${below}${name}` && !name.startsWith(partPrefix))
+      .map((entry) => (entry.isKnown ? entry : { ...entry, name: '' }));
   }
 
   async read(path: RemotePath, version: string, offset: number, length: number): Promise<Buffer> {
@@ -67,6 +68,10 @@ export class WebdavStore implements RemoteStore {
     if (typeof etag === 'string' && version.startsWith('"') && etag !== version) {
       throw failure('ESTALE', 'read', nameFromText(path), 'another client has changed it meanwhile');
     }
+    const range = answer.headers['content-range'];
+    if (answer.status === 206 && typeof range === 'string' && !range.startsWith(`bytes ${offset}-`)) {
+      throw failure('EIO', 'read', nameFromText(path), `expected bytes from ${offset} on, got '${range}'`);
+    }
     const bytes = answer.status === 206 ? answer.body : answer.body.subarray(offset, offset + length);
     if (bytes.length === length) return bytes;
     throw failure('EIO', 'read', nameFromText(path), `expected ${length} bytes, got ${bytes.length}`);
@@ -78,9 +83,10 @@ export class WebdavStore implements RemoteStore {
     try {
       this.#accept(await this.#ask('write', 'PUT', part, { body: content }), 'write', [200, 201, 204]);
       await this.#refuseOther(path, expected);
-      const moved = await this.#move(part, path, expected === 'nothing' ? 'F' : 'T', 'write');
-      if (moved.status === 412 && expected === 'nothing') throw failure('EEXIST', 'create', nameFromText(path));
-      this.#accept(moved, 'write', [201, 204]);
+      const moved = await this.#place(part, path, expected === 'nothing' ? 'F' : 'T');
+      if (moved !== 'moved' && moved.status === 412 && expected === 'nothing')
+        throw failure('EEXIST', 'create', nameFromText(path));
+      if (moved !== 'moved') this.#accept(moved, 'write', [201, 204]);
     } catch (error) {
       // That it could not be taken away either is not what the caller has to hear.
       await this.#ask('write', 'DELETE', part).catch(() => undefined);
@@ -96,7 +102,7 @@ export class WebdavStore implements RemoteStore {
   }
 
   async makeDirectory(path: RemotePath): Promise<void> {
-    const answer = await this.#ask('mkdir', 'MKCOL', path, { again: false });
+    const answer = await this.#ask('mkdir', 'MKCOL', `${path}/`, { again: false });
     if (answer.status === 405) throw failure('EEXIST', 'mkdir', nameFromText(path));
     this.#accept(answer, 'mkdir', [201]);
   }
@@ -109,9 +115,13 @@ export class WebdavStore implements RemoteStore {
     // A collection is there by itself.
   }
 
-  async move(from: RemotePath, to: RemotePath, kind: 'file' | 'directory'): Promise<void> {
+  async move(from: RemotePath, to: RemotePath, kind: 'file' | 'directory', over: 'nothing' | 'file'): Promise<void> {
     const slash = kind === 'directory' ? '/' : '';
-    this.#accept(await this.#move(`${from}${slash}`, `${to}${slash}`, 'T', 'rename'), 'rename', [201, 204]);
+    // `Overwrite: T` takes a whole directory away, too: one that came meanwhile is looked for just before.
+    if (over === 'file' && (await this.stat(to))?.kind === 'directory') throw this.#otherIsThere(to);
+    const moved = await this.#move(`${from}${slash}`, `${to}${slash}`, over === 'file' ? 'T' : 'F', 'rename');
+    if (moved.status === 412) throw this.#otherIsThere(to);
+    this.#accept(moved, 'rename', [201, 204]);
   }
 
   async close(): Promise<void> {
@@ -123,8 +133,23 @@ export class WebdavStore implements RemoteStore {
     if (expected === 'anything' || expected === 'nothing') return;
     const there = await this.stat(path);
     if (there?.version === expected.version) return;
+    throw this.#otherIsThere(path);
+  }
+
+  #otherIsThere(path: RemotePath) {
     const reason = 'another client has changed it meanwhile, and nothing was overwritten';
-    throw failure('ESTALE', 'write', nameFromText(path), reason);
+    return failure('ESTALE', 'write', nameFromText(path), reason);
+  }
+
+  /** Where the answer is lost, the part says what has happened: no one else moves it. */
+  async #place(part: RemotePath, path: RemotePath, overwrite: 'T' | 'F'): Promise<WebdavAnswer | 'moved'> {
+    try {
+      return await this.#move(part, path, overwrite, 'write');
+    } catch (error) {
+      const left = await this.stat(part).catch(() => 'unknown');
+      if (left === undefined) return 'moved';
+      throw error;
+    }
   }
 
   #move(from: RemotePath, to: RemotePath, overwrite: 'T' | 'F', operation: string): Promise<WebdavAnswer> {
@@ -132,11 +157,22 @@ export class WebdavStore implements RemoteStore {
     return this.#ask(operation, 'MOVE', from, { headers, again: false });
   }
 
-  #find(path: RemotePath, depth: '0' | '1', operation: string): Promise<WebdavAnswer> {
+  async #find(path: RemotePath, depth: '0' | '1', operation: string): Promise<WebdavAnswer> {
     const body = Buffer.from(properties);
     const headers = { depth, 'content-type': 'application/xml; charset=utf-8' };
-    const at = depth === '1' || path === '' ? `${path}/` : path;
-    return this.#ask(operation, 'PROPFIND', at, { headers, body: { size: body.length, read: () => body } });
+    const ask = (at: RemotePath) =>
+      this.#ask(operation, 'PROPFIND', at, { headers, body: { size: body.length, read: () => body } });
+    if (depth === '1' || path === '') return ask(`${path}/`);
+    const answer = await ask(path);
+    return this.#hasSlash(answer, path) ? ask(`${path}/`) : answer;
+  }
+
+  /** Apache sends those who ask for a directory without a slash to the same URL with one. No other redirect is followed. */
+  #hasSlash({ status, headers: { location } }: WebdavAnswer, path: RemotePath): boolean {
+    if (![301, 302, 307, 308].includes(status) || typeof location !== 'string') return false;
+    if (!URL.canParse(location, this.#url.href)) return false;
+    const { pathname } = new URL(location, this.#url);
+    return pathname.endsWith('/') && this.#pathOf(pathname) === path;
   }
 
   #ask(
@@ -156,36 +192,50 @@ export class WebdavStore implements RemoteStore {
     return path === '/' ? `${this.#base}/` : `${this.#base}/${path.split('/').map(encodeURIComponent).join('/')}`;
   }
 
-  #entries({ body }: WebdavAnswer): readonly (RemoteEntry & { readonly path: RemotePath })[] {
+  #entries({ body }: WebdavAnswer): readonly Found[] {
     return childrenOf(parseXml(body.toString('utf8')), 'response').flatMap((response) => {
       const path = this.#pathOf(childOf(response, 'href')?.text.trim() ?? '');
+      if (path === undefined) return [];
       const found = childrenOf(response, 'propstat').find((each) => / 200 /.test(`${childOf(each, 'status')?.text} `));
-      return path === undefined || found === undefined
-        ? []
-        : [{ ...entryOf(childOf(found, 'prop')), path, name: lastOf(path) }];
+      const name = lastOf(path);
+      return [
+        {
+          ...entryOf(childOf(found, 'prop')),
+          path,
+          name,
+          isKnown: found !== undefined && (name !== '' || path === ''),
+        },
+      ];
     });
   }
 
   /** Undefined for what is not below our collection. */
   #pathOf(href: string): RemotePath | undefined {
-    try {
-      const names = namesOf(new URL(href, this.#url).pathname);
-      const base = namesOf(this.#base);
-      const isBelow = base.every((name, index) => names[index] === name);
-      const path = names.slice(base.length);
-      // A slash that was written as %2f is not a part of a name, and would be one of a path.
-      return isBelow && path.every((name) => !name.includes('/')) ? path.join('/') : undefined;
-    } catch {
-      return undefined; // It is no URL, or its bytes are not text: no one could ask for it.
-    }
+    if (!URL.canParse(href, this.#url.href)) return undefined;
+    const names = namesOf(new URL(href, this.#url).pathname);
+    const base = namesOf(this.#base);
+    return base.every((name, index) => names[index] === name) ? names.slice(base.length).join('/') : undefined;
   }
 }
+
+/** `isKnown`: it can be asked for. What cannot is not shown, and yet its directory is not empty. */
+type Found = RemoteEntry & { readonly path: RemotePath; readonly isKnown: boolean };
 
 function namesOf(path: string): readonly string[] {
   return path
     .split('/')
     .filter((name) => name !== '')
-    .map((name) => decodeURIComponent(name));
+    .map(nameOf);
+}
+
+/** Empty where it is not text, or where it is written with a slash in it (%2f), which would be one of the path. */
+function nameOf(encoded: string): string {
+  try {
+    const name = decodeURIComponent(encoded);
+    return name.includes('/') ? '' : name;
+  } catch {
+    return '';
+  }
 }
 
 function lastOf(path: RemotePath): string {
