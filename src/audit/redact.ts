@@ -4,40 +4,10 @@
  * Pure. It cannot know a secret that has no form and no name; test/vectors/secrets.json says what it does know.
  */
 import type { Json } from '../base/canonical-json.js';
+import { isKeyVariable, isSecretName, secretHint } from './secret-names.js';
+import { hasOptions, hidden, hideInText, SecretWords } from './secret-words.js';
 
-export const hidden = '[secret]';
-
-/** In every name and text that tells of a secret. Most have none of it, and then nothing larger is compiled. */
-const secretHint = /pass|pwd|secret|token|key|credential|auth|bearer|basic|digest|cookie|session|connection/i;
-
-/** Last words of a name whose value is secret. */
-const secretWords = new Set(
-  'pass password passwd passphrase passcode pwd secret secrets token tokens apikey apikeys credential credentials auth bearer cookie'.split(
-    ' ',
-  ),
-);
-const secretPairs = new Set(
-  ['api', 'access', 'private', 'secret', 'signing', 'session'].flatMap((word) => [`${word} key`, `${word} keys`]),
-)
-  .add('session id')
-  .add('connection string');
-/** Words that were written as one: `PGPASSWORD`, `authtoken`. */
-const joinedWord = /.(?:password|passwd|passphrase|secret|token)$|^sshpass$/;
-const harmlessPairs = new Set(['max tokens', 'min tokens', 'new tokens', 'used tokens', 'no auth']);
-
-/** `GITHUB_TOKEN`, `clientSecret`, `api-key-2`: by whole words, of which the last say what it is. */
-function isSecretName(name: string): boolean {
-  if (!secretHint.test(name)) return false;
-  // Between a small and a capital letter there is a word's end: `accessToken`.
-  const words = name
-    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
-    .toLowerCase()
-    .split(/[_.-]+/);
-  while (words.length > 1 && /^(?:\d+|value|base64|)$/.test(words.at(-1) ?? '')) words.pop();
-  const [before = '', last = ''] = words.slice(-2).length === 1 ? ['', words[0]] : words.slice(-2);
-  const pair = `${before} ${last}`;
-  return secretPairs.has(pair) || ((secretWords.has(last) || joinedWord.test(last)) && !harmlessPairs.has(pair));
-}
+export { hidden } from './secret-words.js';
 
 /** Each with texts of which one is in everything that it takes. */
 const knownForms: readonly (readonly [readonly string[], RegExp])[] = [
@@ -56,6 +26,8 @@ const knownForms: readonly (readonly [readonly string[], RegExp])[] = [
   [['pypi-'], /\bpypi-[A-Za-z0-9_-]{40,}/g],
   [['hf_'], /\bhf_[A-Za-z0-9]{30,}/g],
   [['_live_', '_test_'], /\b(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}/g],
+  [['_pat_', '_api_', '_oauth_'], /\b[a-z]{2,10}_(?:pat|api|oauth)_(?=[A-Za-z0-9-]*\d)[A-Za-z0-9-]{20,}/g],
+  [['hvs.', 'hvb.'], /\bhv[sb]\.[A-Za-z0-9_-]{20,}/g],
   [['SG.'], /\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}/g],
   [['dop_v1_'], /\bdop_v1_[0-9a-f]{40,}/g],
   [['AGE-SECRET-KEY-1'], /\bAGE-SECRET-KEY-1[0-9A-Z]{40,}/g],
@@ -75,10 +47,18 @@ const userInfo = /\b([a-z][a-z0-9+.-]*:\/\/)([^\s/?#"']+)@/gi;
 /** Within quotes that are escaped themselves; quoted and plain parts in a row, as a shell joins them; or to the end, behind a quote without another. */
 const value = String.raw`\\"(?:[^"\\]|\\[^"])*\\"|(?:"(?:[^"\\]|\\[\s\S])*"|'[^']*'|[^\s&;,"'\\]+|\\[^"])+|["'][\s\S]*`;
 const namedValue = new RegExp(
-  String.raw`((?:\\?["'])?)([A-Za-z_][A-Za-z0-9_.-]*)\1(\s*=\s*|\s*:\s+|:(?=\\?["']))(?:${value})`,
+  String.raw`((?:\\?["'])?)([A-Za-z_][A-Za-z0-9_.-]*)\1(\s*(?::|=)?=>?\s*|\s*:\s+|:(?=\\?["']))(${value})`,
   'g',
 );
 const scheme = /\b(bearer|basic|digest|token)\s+[A-Za-z0-9+/_.~=-]{8,}/gi;
+/** `<password>X</password>`. */
+const element = /(<((?:[\w-]*[_-])?(?:password|passwd|secret|token|apikey))>)[^<]+<\/\2/gi;
+/** As SQL and `.netrc` say it. */
+const spoken =
+  /\b(password|identified\s+by|login\s+\S+\s+password)\s+(?:(?<=login\s+\S+\s+password\s+)\S+|'[^']+'|"[^"]+")/gi;
+/** What is written into the standard input of a program that reads a secret there. */
+const piped =
+  /\b(echo|printf)\b[^|;&\n]{0,1000}\|(?=[^|;&\n]{0,1000}(?:\bchpasswd\b|--pass[a-z]*-(?:stdin|fd)|--with-token|passwd\s+--stdin))/g;
 const header = /\b((?:proxy-)?authorization|x-[a-z-]*(?:key|token|secret)|(?:set-)?cookie)(\s*:\s*)([^\r\n"']+)/gi;
 
 function hideUserInfo(_whole: string, start: string, user: string): string {
@@ -89,24 +69,24 @@ function hideUserInfo(_whole: string, start: string, user: string): string {
 }
 
 export function redactText(text: string): string {
-  if (!anyHint.test(text)) return text;
+  const isCommand = hasOptions(text);
+  if (!isCommand && !anyHint.test(text)) return text;
   let shown = text;
   for (const [hints, form] of formHint.test(text) ? knownForms : []) {
     if (hints.some((hint) => shown.includes(hint))) shown = shown.replace(form, hidden);
   }
   if (shown.includes('@') && shown.includes('://')) shown = shown.replace(userInfo, hideUserInfo);
+  if (isCommand) shown = hideInText(shown);
   if (!secretHint.test(shown)) return shown;
   shown = shown.replace(header, (_whole, name: string, colon: string) => `${name}${colon}${hidden}`);
   shown = shown.replace(scheme, (_whole, word: string) => `${word} ${hidden}`);
-  return shown.replace(namedValue, (whole, quote: string, name: string, sign: string) =>
-    isSecretName(name) ? `${quote}${name}${quote}${sign}${hidden}` : whole,
+  shown = shown.replace(element, (_whole, start: string, name: string) => `${start}${hidden}</${name}`);
+  shown = shown.replace(spoken, (_whole, word: string) => `${word} ${hidden}`);
+  shown = shown.replace(piped, (_whole, word: string) => `${word} ${hidden} |`);
+  return shown.replace(namedValue, (whole, quote: string, name: string, sign: string, given: string) =>
+    isSecretName(name) || isKeyVariable(name, given) ? `${quote}${name}${quote}${sign}${hidden}` : whole,
   );
 }
-
-/** Options whose next argument is `user:password`. */
-const userOption = /^(?:-u|--user|--proxy-user|-U)$/;
-/** The same in one word; `-u1000:1000` are ids. */
-const userAttached = /^(-u|--user=|--proxy-user=|-U)(?!\d+:\d+$)([^:=]+):./;
 
 /** Of a list of a hundred thousand paths most have nothing to hide: so many are looked at with one look. */
 const lookedAtOnce = 200;
@@ -117,7 +97,7 @@ const areHarmless = (words: readonly string[]) =>
 
 /** An argument may say what the next one is. */
 export function redactArgv(argv: readonly string[]): readonly string[] {
-  if (argv.length <= lookedAtOnce) return areHarmless(argv) ? argv : redactEach(argv, '');
+  if (argv.length <= lookedAtOnce && areHarmless(argv)) return argv;
   const shown: string[] = [];
   for (let at = 0; at < argv.length; at += lookedAtOnce) {
     const words = argv.slice(at, at + lookedAtOnce);
@@ -127,15 +107,11 @@ export function redactArgv(argv: readonly string[]): readonly string[] {
   return shown;
 }
 
-function redactEach(argv: readonly string[], first: string): readonly string[] {
-  return argv.map((word, index) => {
-    const before = argv[index - 1] ?? first;
-    if (userOption.test(before) && /^[^:]+:./.test(word)) return `${word.slice(0, word.indexOf(':'))}:${hidden}`;
-    const [, asks, user] = userAttached.exec(word) ?? [];
-    if (asks !== undefined) return `${asks}${user}:${hidden}`;
-    const option = /^--?([A-Za-z][\w-]*)$/.exec(before)?.[1];
-    const isValue = option !== undefined && isSecretName(option) && !word.startsWith('-');
-    return isValue ? hidden : redactText(word);
+function redactEach(argv: readonly string[], before: string): readonly string[] {
+  const words = new SecretWords(before);
+  return argv.map((word) => {
+    const shown = words.shown(word);
+    return shown === word ? redactText(word) : shown;
   });
 }
 
