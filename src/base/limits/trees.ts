@@ -39,6 +39,9 @@ export const s3PartBytes = 16 * 1024 * 1024;
 /** Objects that moving a directory of a bucket copies one by one; more is EXDEV, and `mv` copies them itself. */
 export const s3MovedObjects = 10_000;
 
+/** What S3 copies of an object at once; moving a larger one is EXDEV, and `mv` copies it itself. */
+export const s3CopiedBytes = 5 * 1024 ** 3;
+
 /** One answer of a WebDAV server that is in memory at once: a listing of hundreds of thousands of names, or a file from a server without ranges. */
 export const webdavAnswerBytes = 128 * 1024 * 1024;
 
@@ -53,3 +56,6 @@ export const refusalsToldApart = 100;
 
 /** Until rclone serves: it asks its remote first. */
 export const rcloneStartMilliseconds = 30_000;
+
+/** Until rclone has ended after its tree was closed: it may give up uploads at its remote first. */
+export const rcloneEndSeconds = 5;

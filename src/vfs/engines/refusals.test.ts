@@ -276,6 +276,9 @@ describe('what a server answers', () => {
         status(404),
       ],
       ['EINVAL', { name: 'Error', message: 'Region is missing' }],
+      ['EDQUOT', status(403, 'QuotaExceeded')],
+      ['ENOSPC', status(507), status(507, 'XMinioStorageFull')],
+      ['EFBIG', status(400, 'EntityTooLarge')],
       [
         'EIO',
         ...['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'EPIPE'].map(

@@ -16,6 +16,14 @@ const credentialNames = new Set([
   'InvalidAccessKeyId',
   'SignatureDoesNotMatch',
 ]);
+/** What a server says of its room and its objects, also by a 403. */
+const refusedNames: Readonly<Record<string, readonly [ErrnoCode, string, string?]>> = {
+  QuotaExceeded: ['EDQUOT', 'the quota of its owner is used up'],
+  XMinioStorageFull: ['ENOSPC', 'its server has no room left'],
+  EntityTooLarge: ['EFBIG', 'its server takes no file of this size'],
+  InvalidObjectState: ['EIO', 'it is archived', 'restore it in its bucket first'],
+  RequestTimeTooSkewed: ['EACCES', 'the clock of this machine differs from that of its server', 'set the clock'],
+};
 const wayCodes = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -47,6 +55,9 @@ export function s3Failure(error: unknown, operation: string, label: string, limi
   if (name === 'NoSuchBucket') {
     return refuse('ENOENT', 'there is no such bucket', 'check its name and AWS_ENDPOINT_URL');
   }
+  const known = Object.hasOwn(refusedNames, name) ? refusedNames[name] : undefined;
+  if (known !== undefined) return refuse(...known);
+  if (statusOf(error) === 507) return refuse('ENOSPC', 'its server has no room left');
   if (credentialNames.has(name) || statusOf(error) === 403 || statusOf(error) === 401) {
     const remedy = 'set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, for this command';
     return refuse('EACCES', `its server does not accept the credentials (${name || statusOf(error)})`, remedy);

@@ -2,10 +2,14 @@
  * A bucket, or what is below a prefix of it, as a store of files: objects are files, `/` in their keys makes directories, and an empty
  * object whose key ends in `/` is a directory without anything in it. Where an object and a directory have one name, the directory is shown.
  */
+import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { type ErrnoError, hasCode } from '../../../base/errno.js';
 import {
   remoteAttempts,
   remoteCallMilliseconds,
   remoteConnectMilliseconds,
+  s3CopiedBytes,
   s3MovedObjects,
   s3PartBytes,
 } from '../../../base/limits/trees.js';
@@ -24,6 +28,9 @@ export interface S3Options {
   /** In milliseconds, for one call with its retries. */
   readonly limit?: number | undefined;
 }
+
+/** Among what an object has besides its content: which write has made it. */
+const markName = 'ctx-write';
 
 /** Credentials, region and endpoint are found as Amazon's own programs find them: in the environment and in `~/.aws`. */
 export class S3Store implements RemoteStore {
@@ -45,7 +52,7 @@ export class S3Store implements RemoteStore {
     this.#prefix = prefix === '' ? '' : `${prefix}/`;
     this.#limit = limit;
     this.label = `s3://${bucket}/${prefix}`;
-    this.pathBytes = 1024 - Buffer.byteLength(this.#prefix) - 1;
+    this.pathBytes = keyBytes - Buffer.byteLength(this.#prefix) - 1;
     const ownEndpoint = process.env['AWS_ENDPOINT_URL_S3'] ?? process.env['AWS_ENDPOINT_URL'];
     this.#writtenTag = (version) => (ownEndpoint === undefined ? version : version.replaceAll('"', ''));
     // It is pinned, and says nothing of Node that anybody could act upon.
@@ -83,18 +90,7 @@ export class S3Store implements RemoteStore {
   async list(path: RemotePath): Promise<readonly RemoteEntry[]> {
     const prefix = path === '' ? this.#prefix : `${this.#key(path)}/`;
     const found = new Map<string, RemoteEntry>();
-    for (let token: string | undefined, more = true; more; more = token !== undefined) {
-      const page = await this.#ask('readdir', (signal) =>
-        this.#client.send(
-          new this.#sdk.ListObjectsV2Command({
-            Bucket: this.#bucket,
-            Prefix: prefix,
-            Delimiter: '/',
-            ...(token === undefined ? {} : { ContinuationToken: token }),
-          }),
-          { abortSignal: signal },
-        ),
-      );
+    for await (const page of this.#pages('readdir', { Prefix: prefix, Delimiter: '/' })) {
       for (const { Key = '', Size = 0, LastModified, ETag = '' } of page.Contents ?? []) {
         const name = Key.slice(prefix.length);
         if (name === '' || found.has(name)) continue;
@@ -104,7 +100,6 @@ export class S3Store implements RemoteStore {
         const name = Prefix.slice(prefix.length, -1);
         found.set(name, directory(name, 0n));
       }
-      token = page.NextContinuationToken;
     }
     return [...found.values()];
   }
@@ -112,7 +107,7 @@ export class S3Store implements RemoteStore {
   async read(path: RemotePath, version: string, offset: number, length: number): Promise<Buffer> {
     if (length <= 0) return Buffer.alloc(0);
     return this.#ask('read', async (signal) => {
-      const { Body } = await this.#client.send(
+      const { Body, ContentLength = length } = await this.#client.send(
         new this.#sdk.GetObjectCommand({
           Bucket: this.#bucket,
           Key: this.#key(path),
@@ -121,9 +116,11 @@ export class S3Store implements RemoteStore {
         }),
         { abortSignal: signal },
       );
-      const bytes = Buffer.from((await Body?.transformToByteArray()) ?? []);
+      // A server that knows no ranges would send all of a file, however large.
+      if (ContentLength !== length) (Body as Readable | undefined)?.destroy();
+      const bytes = Buffer.from(ContentLength === length ? ((await Body?.transformToByteArray()) ?? []) : []);
       if (bytes.length === length) return bytes;
-      throw failure('EIO', 'read', nameFromText(path), `expected ${length} bytes, got ${bytes.length}`);
+      throw failure('EIO', 'read', nameFromText(path), `expected ${length} bytes, got ${ContentLength}`);
     });
   }
 
@@ -134,17 +131,36 @@ export class S3Store implements RemoteStore {
         : expected === 'nothing'
           ? { IfNoneMatch: '*' }
           : { IfMatch: this.#writtenTag(expected.version) };
-    const where = { Bucket: this.#bucket, Key: this.#key(path) };
-    try {
-      if (content.size > s3PartBytes) await this.#writeParts(where, content, condition);
-      else await this.#put(where, content.read(0, content.size), condition);
-    } catch (error) {
-      const isTaken = expected === 'nothing' && (error as { code?: string }).code === 'ESTALE';
-      throw isTaken ? failure('EEXIST', 'create', nameFromText(path)) : error;
-    }
+    const tag = await this.#written(path, content, condition).catch((error: unknown) => {
+      throw expected === 'nothing' && hasCode(error, 'ESTALE')
+        ? failure('EEXIST', 'create', nameFromText(path))
+        : error;
+    });
     const written = await this.#head(path);
     if (written === undefined) throw failure('ESTALE', 'write', nameFromText(path));
-    return { ...written, name: path.slice(path.lastIndexOf('/') + 1) };
+    // What was written is known by its own tag: somebody else may have been quicker than the question.
+    return { ...written, version: tag ?? written.version, name: path.slice(path.lastIndexOf('/') + 1) };
+  }
+
+  /**
+   * A request whose answer is lost is repeated, and then meets what it has done itself: that the object has the mark of this write says so.
+   * Gives its tag, where one is known.
+   */
+  async #written(path: RemotePath, content: RemoteContent, condition: Condition): Promise<string | undefined> {
+    const where = { Bucket: this.#bucket, Key: this.#key(path) };
+    const mark = { Metadata: { [markName]: randomUUID() } };
+    try {
+      const tag =
+        content.size > s3PartBytes
+          ? await this.#writeParts(where, mark, content, condition)
+          : await this.#put({ ...where, ...mark }, content.read(0, content.size), condition);
+      return tag === undefined ? undefined : `"${tag.replaceAll('"', '')}"`;
+    } catch (error) {
+      const isUnclear = hasCode(error, 'ESTALE') || hasCode(error, 'EIO');
+      const there = isUnclear ? await this.#head(path).catch(() => undefined) : undefined;
+      if (there === undefined || there.mark !== mark.Metadata[markName]) throw error;
+      return there.version;
+    }
   }
 
   async remove(path: RemotePath): Promise<void> {
@@ -152,20 +168,29 @@ export class S3Store implements RemoteStore {
   }
 
   async makeDirectory(path: RemotePath): Promise<void> {
-    await this.#put({ Bucket: this.#bucket, Key: `${this.#key(path)}/` }, Buffer.alloc(0), {});
+    const empty = { size: 0, read: () => Buffer.alloc(0) };
+    await this.#written(`${path}/`, empty, { IfNoneMatch: '*' }).catch((error: unknown) => {
+      throw hasCode(error, 'ESTALE') ? failure('EEXIST', 'mkdir', nameFromText(path)) : error;
+    });
   }
 
   async removeDirectory(path: RemotePath): Promise<void> {
     await this.#delete(`${this.#key(path)}/`);
   }
 
-  keepDirectory(path: RemotePath): Promise<void> {
-    return path === '' ? Promise.resolve() : this.makeDirectory(path);
+  async keepDirectory(path: RemotePath): Promise<void> {
+    if (path === '') return;
+    await this.makeDirectory(path).catch((error: unknown) => {
+      if (!hasCode(error, 'EEXIST')) throw error;
+    });
   }
 
   async move(from: RemotePath, to: RemotePath, kind: 'file' | 'directory'): Promise<void> {
     if (kind === 'file') {
-      await this.#copy(this.#key(from), this.#key(to));
+      await this.#copy(this.#key(from), this.#key(to)).catch(async (error: unknown) => {
+        const { size = 0 } = (await this.#head(from).catch(() => undefined)) ?? {};
+        throw size > s3CopiedBytes ? tooLargeToMove(from) : error;
+      });
       await this.#delete(this.#key(from));
       return;
     }
@@ -174,6 +199,12 @@ export class S3Store implements RemoteStore {
     if (objects.length > s3MovedObjects) {
       const reason = `it has more than ${s3MovedObjects} objects in it (s3MovedObjects), which would be copied one by one`;
       throw failure('EXDEV', 'rename', nameFromText(from), reason);
+    }
+    if (objects.some(({ size }) => size > s3CopiedBytes)) throw tooLargeToMove(from);
+    const longest =
+      Math.max(...objects.map(({ key }) => Buffer.byteLength(key))) + Buffer.byteLength(next) - Buffer.byteLength(old);
+    if (longest > keyBytes) {
+      throw failure('ENAMETOOLONG', 'rename', nameFromText(to), `expected keys of at most ${keyBytes} bytes below it`);
     }
     // First all copies, then the old ones go: whatever ends in between, nothing is lost.
     for (const { key } of objects) await this.#copy(key, `${next}${key.slice(old.length)}`);
@@ -189,18 +220,20 @@ export class S3Store implements RemoteStore {
     return `${this.#prefix}${path}`;
   }
 
-  async #head(path: RemotePath): Promise<RemoteEntry | undefined> {
+  async #head(path: RemotePath): Promise<(RemoteEntry & { readonly mark: string | undefined }) | undefined> {
     try {
       const {
         ContentLength = 0,
         LastModified,
         ETag = '',
+        Metadata = {},
       } = await this.#ask('lookup', (signal) =>
         this.#client.send(new this.#sdk.HeadObjectCommand({ Bucket: this.#bucket, Key: this.#key(path) }), {
           abortSignal: signal,
         }),
       );
-      return { name: '', kind: 'file', size: ContentLength, modified: timeOf(LastModified), version: ETag };
+      const mark = Metadata[markName];
+      return { name: '', kind: 'file', size: ContentLength, modified: timeOf(LastModified), version: ETag, mark };
     } catch (error) {
       if (saysMissing((error as { cause?: unknown }).cause)) return undefined;
       throw error;
@@ -208,41 +241,56 @@ export class S3Store implements RemoteStore {
   }
 
   /** Objects whose keys begin so, at most so many. */
-  async #below(prefix: string, most: number): Promise<readonly { readonly key: string; readonly modified: bigint }[]> {
-    const found: { readonly key: string; readonly modified: bigint }[] = [];
-    for (let token: string | undefined, more = true; more; more = token !== undefined && found.length < most) {
-      const page = await this.#ask('lookup', (signal) =>
-        this.#client.send(
-          new this.#sdk.ListObjectsV2Command({
-            Bucket: this.#bucket,
-            Prefix: prefix,
-            MaxKeys: Math.min(1_000, most),
-            ...(token === undefined ? {} : { ContinuationToken: token }),
-          }),
-          { abortSignal: signal },
-        ),
-      );
-      for (const { Key = '', LastModified } of page.Contents ?? [])
-        found.push({ key: Key, modified: timeOf(LastModified) });
-      token = page.NextContinuationToken;
+  async #below(prefix: string, most: number): Promise<readonly ListedObject[]> {
+    const found: ListedObject[] = [];
+    for await (const page of this.#pages('lookup', { Prefix: prefix, MaxKeys: Math.min(1_000, most) })) {
+      for (const { Key = '', Size = 0, LastModified } of page.Contents ?? [])
+        found.push({ key: Key, size: Size, modified: timeOf(LastModified) });
+      if (found.length >= most) break;
     }
     return found;
   }
 
-  async #put(where: Where, bytes: Buffer, condition: Condition): Promise<void> {
-    await this.#ask('write', (signal) =>
+  /** All of a listing, or an error: never a part of it as if it were all. */
+  async *#pages(operation: string, what: { Prefix: string; Delimiter?: string; MaxKeys?: number }) {
+    const seen = new Set<string>();
+    for (let token: string | undefined; ; ) {
+      const from = token === undefined ? {} : { ContinuationToken: token };
+      const page = await this.#ask(operation, (signal) =>
+        this.#client.send(new this.#sdk.ListObjectsV2Command({ Bucket: this.#bucket, ...what, ...from }), {
+          abortSignal: signal,
+        }),
+      );
+      yield page;
+      token = page.NextContinuationToken;
+      if (page.IsTruncated !== true && token === undefined) return;
+      if (token === undefined || seen.has(token)) {
+        throw failure('EIO', operation, nameFromText(this.label), 'its server does not say how its listing goes on');
+      }
+      seen.add(token);
+    }
+  }
+
+  async #put(where: Where & Mark, bytes: Buffer, condition: Condition): Promise<string | undefined> {
+    const { ETag } = await this.#ask('write', (signal) =>
       this.#client.send(
         new this.#sdk.PutObjectCommand({ ...where, Body: bytes, ContentLength: bytes.length, ...condition }),
         { abortSignal: signal },
       ),
     );
+    return ETag;
   }
 
   /** Nothing is there before the last step, which takes the condition. */
-  async #writeParts(where: Where, content: RemoteContent, condition: Condition): Promise<void> {
+  async #writeParts(
+    where: Where,
+    mark: Mark,
+    content: RemoteContent,
+    condition: Condition,
+  ): Promise<string | undefined> {
     const partBytes = Math.max(s3PartBytes, Math.ceil(content.size / 10_000));
     const { UploadId } = await this.#ask('write', (signal) =>
-      this.#client.send(new this.#sdk.CreateMultipartUploadCommand(where), { abortSignal: signal }),
+      this.#client.send(new this.#sdk.CreateMultipartUploadCommand({ ...where, ...mark }), { abortSignal: signal }),
     );
     try {
       const parts: { readonly PartNumber: number; readonly ETag: string | undefined }[] = [];
@@ -257,7 +305,7 @@ export class S3Store implements RemoteStore {
         parts.push({ PartNumber, ETag });
       }
       await this.#refuseOther(where, condition);
-      await this.#ask('write', (signal) =>
+      const { ETag } = await this.#ask('write', (signal) =>
         this.#client.send(
           new this.#sdk.CompleteMultipartUploadCommand({
             ...where,
@@ -268,6 +316,7 @@ export class S3Store implements RemoteStore {
           { abortSignal: signal },
         ),
       );
+      return ETag;
     } catch (error) {
       // What was sent takes room until it is given up; that this failed, too, is not what the caller has to hear.
       await this.#ask('write', (signal) =>
@@ -316,6 +365,24 @@ export class S3Store implements RemoteStore {
 interface Where {
   readonly Bucket: string;
   readonly Key: string;
+}
+
+interface Mark {
+  readonly Metadata: Record<string, string>;
+}
+
+interface ListedObject {
+  readonly key: string;
+  readonly size: number;
+  readonly modified: bigint;
+}
+
+/** As long as a key can be. */
+const keyBytes = 1024;
+
+function tooLargeToMove(path: RemotePath): ErrnoError {
+  const reason = `it has an object of more than ${s3CopiedBytes} bytes (s3CopiedBytes), which a bucket does not copy at once`;
+  return failure('EXDEV', 'rename', nameFromText(path), reason);
 }
 
 interface Condition {
