@@ -15,7 +15,8 @@ test('a tree is an engine and what it needs, relative to a directory', () => {
   assert.deepEqual(parsed('s3://trees//a b/c.toml/'), { engine: 's3', bucket: 'trees', prefix: 'a b/c.toml' });
   assert.deepEqual(parsed('webdav:https://h/d'), { engine: 'webdav', url: 'https://h/d' });
   assert.deepEqual(parsed('webdav:http://h/d'), { engine: 'webdav', url: 'http://h/d' });
-  assert.deepEqual(parsed('rclone:drive:a/b'), { engine: 'rclone', remote: 'drive:a/b' });
+  for (const remote of ['drive:a/b', 'drive:a,b:c', '/a,b:c', 'a,b', ':local:/a'])
+    assert.deepEqual(parsed(`rclone:${remote}`), { engine: 'rclone', remote });
   assert.deepEqual(parsed('a/vfs.toml'), { engine: 'table', file: '/here/a/vfs.toml' });
   assert.deepEqual(parsed('host:x.toml'), { engine: 'host', path: '/here/x.toml' });
   assert.deepEqual(parsed('./a:b.toml'), { engine: 'table', file: '/here/a:b.toml' });
@@ -50,6 +51,8 @@ test('what is none of the forms is EINVAL', () => {
     'webdav:http://h/?q',
     'rclone:',
     'rclone:--config=x',
+    'rclone:drive,token=x:a',
+    'rclone::sftp,host=h,pass=x:a',
     's3:trees',
     's3://',
     's3:///x',

@@ -70,6 +70,15 @@ export function parseSpecification(text: string, directory: string): Specificati
     case 'rclone':
       // What begins with a dash would be an option of rclone.
       if (rest === '' || rest.startsWith('-')) refuse(text, "expected REMOTE:PATH after 'rclone:'");
+      if (connectionString.test(rest)) {
+        // A SPEC is in reports, in the record and in the list of processes, and what is said here may be a password.
+        throw new ErrnoError('EINVAL', {
+          operation: 'vfs',
+          path: 'rclone:',
+          reason: 'expected the name of a remote, without settings in it',
+          remedy: 'save the settings as a remote (rclone config), or set them by RCLONE_ variables',
+        });
+      }
       return { engine, remote: rest };
     default:
       return refuse(text, `unknown engine '${engine}'`);
@@ -122,6 +131,9 @@ function webdav(text: string, rest: string): EngineSpecification {
   if (search !== '' || hash !== '') refuse(text, 'expected a URL that ends with its path');
   return { engine: 'webdav', url: rest };
 }
+
+/** As rclone takes settings from a text: `REMOTE,KEY=VALUE:PATH`, `:BACKEND,KEY=VALUE:PATH`. */
+const connectionString = /^:?[^/:,]*,.*:/s;
 
 export function checkSnapshotName(name: string): void {
   if (snapshotName.test(name)) return;
