@@ -24,7 +24,7 @@ function callerWith(start: Buffer | undefined) {
     about.writeUInt8(8, 0);
     about.writeUInt32LE(0o644, 1);
     about.writeBigUInt64LE(BigInt(bytes.length), 5);
-    about.writeBigUInt64LE(7n, 13);
+    about.writeBigInt64LE(-7n, 13);
     return about;
   };
   const reach = async (request: Buffer): Promise<Buffer> => {
@@ -96,7 +96,7 @@ describe('a file of a caller', () => {
       const pieces: Buffer[] = [];
       for await (const piece of files.content(at)) pieces.push(piece);
       assert.ok(Buffer.concat(pieces).equals(bytesOf(size)), `${size} bytes`);
-      assert.deepEqual(await files.stat(at), { type: 'file', mode: 0o644, size, modified: 7, target: undefined });
+      assert.deepEqual(await files.stat(at), { type: 'file', mode: 0o644, size, modified: -7, target: undefined });
     }
   });
 

@@ -105,7 +105,7 @@ export class CallerFiles {
       type: kinds[reply.readUInt8(0)] ?? 'other',
       mode: reply.readUInt32LE(1),
       size: Number(reply.readBigUInt64LE(5)),
-      modified: Number(reply.readBigUInt64LE(13)),
+      modified: Number(reply.readBigInt64LE(13)),
     };
   }
 

@@ -1,5 +1,6 @@
 /** `ctx approvals`: commands that wait for a person, and the answers. Nothing in a jail can get here: it has no store. */
 import { ExitCode } from '../../base/errno.js';
+import { timeText } from '../../base/time-text.js';
 import { visible, visibleCommand } from '../../base/visible-text.js';
 import { withDefaultPort } from '../../sdk/network-name.js';
 import { type ApprovalScope, type ApprovalStatus, Approvals, type Waiting } from '../../sdk/operator/approvals.js';
@@ -45,7 +46,7 @@ export const show: Run = async (call, hostOf, _hookHost, { stdout, environment }
     answer === undefined
       ? []
       : [`  ${answer.granted ? 'granted' : 'denied'} by ${visible(answer.by)} ${visible(answer.why)}`.trimEnd()];
-  const status = `  ${standing}, asked ${new Date(asked.askedAt).toISOString()}, until ${new Date(asked.expiresAt).toISOString()}`;
+  const status = `  ${standing}, asked ${timeText(asked.askedAt)}, until ${timeText(asked.expiresAt)}`;
   stdout.write(
     `${[...askedLines(asked, paint, steps, steps.length), status, ...answered, `  ${paint('dim', asked.digest)}`].join('\n')}\n`,
   );

@@ -3,6 +3,7 @@ import { readSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ErrnoError, ExitCode, fromSystemError, hasCode } from '../../base/errno.js';
 import { nativeProgram } from '../../base/native-program.js';
+import { timeText } from '../../base/time-text.js';
 import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import { counted } from '../text/change-text.js';
@@ -67,7 +68,7 @@ export const list: Run = async (call) => {
       kind: kindOf(stats)[0],
       size: stats.size,
       mode: stats.mode & 0o7777,
-      modified: stats.mtime.toISOString(),
+      modified: timeText(stats.mtimeMs),
     }));
     printJson({ version: 1, path, entries });
     return ExitCode.ok;
@@ -76,7 +77,7 @@ export const list: Run = async (call) => {
   const paint = painter(process.stdout);
   for (const { name, stats } of rows) {
     const facts = `${kindOf(stats)[1]}${permissions(stats.mode)}  ${String(stats.size).padStart(width)}`;
-    print(`${paint('dim', `${facts}  ${stats.mtime.toISOString().slice(0, 19)}Z`)}  ${visible(name)}\n`);
+    print(`${paint('dim', `${facts}  ${timeText(stats.mtimeMs).replace(/\.\d+Z$/, 'Z')}`)}  ${visible(name)}\n`);
   }
   return ExitCode.ok;
 };
@@ -117,9 +118,9 @@ export const stat: Run = async (call) => {
     links: stats.nlink,
     inode: stats.ino,
     blocks: stats.blocks,
-    accessed: stats.atime.toISOString(),
-    modified: stats.mtime.toISOString(),
-    changed: stats.ctime.toISOString(),
+    accessed: timeText(stats.atimeMs),
+    modified: timeText(stats.mtimeMs),
+    changed: timeText(stats.ctimeMs),
     ...(target === undefined ? {} : { target }),
   };
   if (call.flag('json')) printJson({ version: 1, path, ...facts });

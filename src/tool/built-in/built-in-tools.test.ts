@@ -145,6 +145,9 @@ describe('fs.list and fs.stat', () => {
     const said = await call('fs.stat', { path: 'x' }, { files: { stat } as unknown as CallerFiles });
     const value = { type: 'symlink', size: 5, mode: '0070', modified: '1970-01-01T00:16:40.000Z', target: 't' };
     assert.equal(said.text, `${JSON.stringify(value)}\n`);
+    const far = async () => ({ ...(await stat()), modified: -1e17 });
+    const when = await call('fs.stat', { path: 'x' }, { files: { stat: far } as unknown as CallerFiles });
+    assert.match(when.text, /"modified":"-271821-04-20/);
   });
 });
 

@@ -3,6 +3,7 @@ import { posix } from 'node:path';
 import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { toolRows } from '../../base/limits/commands.js';
 import { toolReplacedBytes, toolReplacements } from '../../base/limits/objects.js';
+import { timeText } from '../../base/time-text.js';
 import type { BeneathPath } from '../caller-files.js';
 import { beneath, numberOf, type ToolRun, type ToolRunCall, textOf } from '../tool-run.js';
 
@@ -45,9 +46,7 @@ const list: ToolRun = async (call) => {
 const stat: ToolRun = async (call) => {
   const { type, size, mode, modified, target } = await call.files.stat(beneath(call, textOf(call, 'path')));
   const octal = mode.toString(8).padStart(4, '0');
-  call.print(
-    `${JSON.stringify({ type, size, mode: octal, modified: new Date(modified * 1000).toISOString(), target })}\n`,
-  );
+  call.print(`${JSON.stringify({ type, size, mode: octal, modified: timeText(modified * 1000), target })}\n`);
   return ExitCode.ok;
 };
 
