@@ -177,7 +177,7 @@ export const chosenProxy2 = [
   },
   {
     file: 'src/tool/source/served-sources.ts',
-    from: '    if (this.#refreshing.has(running)) return;\n',
+    from: '    if (known !== undefined) {\n      known.isAgain = true;\n      return;\n    }\n',
     to: '',
     why: 'a server that says without end that its tools changed would be asked as often',
     tests: ['source/served-sources'],

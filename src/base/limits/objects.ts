@@ -78,6 +78,15 @@ export const sourceMessageBytes = toolOutputBytes;
 /** What a source may say between two answers that it was asked for: beyond it, it only talks. */
 export const sourceUnaskedBytes = 64 * 1024 * 1024;
 
+/** What each line of that counts beside its bytes, since to read a short one takes as long: 65,536 lines are the most. */
+export const sourceUnaskedLineBytes = 1024;
+
+/** Of the reason that a source refuses with: it is said in one line. */
+export const sourceReasonCharacters = 4_096;
+
+/** Between two times that a source is asked for its tools because it says that they changed: each is written to the disk and recorded. */
+export const sourceRefreshMilliseconds = 1_000;
+
 /** Levels of lists and objects in a message of a source: what is deeper was made to break its reader. */
 export const sourceDepth = 128;
 

@@ -5,7 +5,18 @@
  */
 
 import { ErrnoError } from '../../base/errno.js';
-import { parseJson } from '../../base/shape.js';
+import {
+  either,
+  having,
+  list,
+  mapOf,
+  membersOf,
+  oneOf,
+  optional,
+  parseJson,
+  type Shape,
+  word,
+} from '../../base/shape.js';
 import { isRecord } from '../schema-check.js';
 import { plainJson } from './json-with-comments.js';
 
@@ -19,6 +30,18 @@ export type ServerConfig =
       readonly directory?: string | undefined;
     }
   | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string>> };
+
+const http = having({ kind: oneOf('http'), url: word, headers: mapOf(word) });
+const stdio = having({
+  kind: oneOf('stdio'),
+  command: word,
+  args: list(word),
+  environment: mapOf(word),
+  directory: optional(word),
+});
+
+/** Of one that was written down. */
+export const serverShape: Shape = either((value) => membersOf(value)['kind'] === 'http', http, stdio);
 
 type Members = Readonly<Record<string, unknown>>;
 

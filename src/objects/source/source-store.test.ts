@@ -140,14 +140,18 @@ describe('a source', () => {
       '{}',
       '{"version":1,"from":"x"}',
       '{"version":1,"server":{}}',
-      '{"version":2,"from":"x","server":{}}',
-      '{"from":"x","server":{}}',
+      '{"version":1,"from":"x","server":{}}',
+      '{"version":1,"from":"x","server":{"kind":"stdio","command":"x"}}',
+      '{"version":1,"from":"x","server":{"kind":"http","url":7,"headers":{}}}',
+      '{"version":2,"from":"x","server":{"kind":"http","url":"http://a","headers":{}}}',
+      '{"from":"x","server":{"kind":"http","url":"http://a","headers":{}}}',
     ]) {
       writeFileSync(file, text);
       assert.throws(() => readSource(directory), { code: 'EIO' }, text);
     }
-    writeFileSync(file, '{"version":1,"from":"x","server":{"kind":"http"}}');
-    assert.deepEqual(readSource(directory), { server: { kind: 'http' }, from: 'x', cap: given.cap });
+    const http = { kind: 'http', url: 'http://a/', headers: {} };
+    writeFileSync(file, JSON.stringify({ version: 1, from: 'x', server: http }));
+    assert.deepEqual(readSource(directory), { server: http, from: 'x', cap: given.cap });
     rmSync(join(directory, 'cap'));
     assert.throws(() => readSource(directory), { code: 'ENOENT' });
   });
@@ -209,6 +213,11 @@ describe('the list of a source', () => {
       assert.throws(() => list.index(), { code: 'EIO' }, text.slice(0, 20));
       assert.throws(() => list.read('a', 'schema'), { code: 'EIO' });
     }
+    const [head, rows] = [whole.slice(0, 12), whole.slice(12)];
+    writeToolList(directory, `${head}${rows.replace(/\["a",\d,(\d\d)\]/, '["a",9,99]')}`);
+    const short = new ToolListFile(directory);
+    assert.equal(short.index()?.tools.size, 1);
+    assert.throws(() => short.read('a', 'schema'), { code: 'EIO' }, 'it ends before the schema does');
     assert.equal(readdirSync('/proc/self/fd').length, open);
   });
 });

@@ -25,8 +25,8 @@ import { writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { having, ofShape, parseJson, word } from '../../base/shape.js';
 import { type ObjectRoots, type Tier, tierDirectory, tiers } from '../layout.js';
-import type { ServerConfig } from './server-config.js';
-import { indexBytesOf, indexHeadBytes, type ListIndex, parseIndex } from './tool-list.js';
+import { type ServerConfig, serverShape } from './server-config.js';
+import { damagedList, indexBytesOf, indexHeadBytes, type ListIndex, parseIndex } from './tool-list.js';
 
 const directoryName = '.source';
 const sourceName = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,31}$/;
@@ -110,7 +110,7 @@ export function readSource(directory: string): SourceFile & { readonly cap: stri
   const text = textIn(directory, 'server.json');
   let value: (SourceFile & { readonly version: unknown }) | undefined;
   try {
-    value = ofShape(parseJson(text), having({ server: having({}), from: word }));
+    value = ofShape(parseJson(text), having({ server: serverShape, from: word }));
   } catch {
     value = undefined;
   }
@@ -266,8 +266,11 @@ export class ToolListFile {
       const place = this.#load(descriptor).tools.get(tool);
       if (place === undefined) return undefined;
       const { offset, descriptionBytes, schemaBytes } = place;
-      const bytes = Buffer.alloc(part === 'description' ? descriptionBytes : schemaBytes);
-      readSync(descriptor, bytes, 0, bytes.length, part === 'description' ? offset : offset + descriptionBytes);
+      const [at, length] =
+        part === 'description' ? [offset, descriptionBytes] : [offset + descriptionBytes, schemaBytes];
+      if (at + length > fstatSync(descriptor).size) return damagedList();
+      const bytes = Buffer.alloc(length);
+      readSync(descriptor, bytes, 0, length, at);
       return bytes;
     });
   }

@@ -124,7 +124,8 @@ export function printToolList({ tools, leftOut }: ToolList, server: string): str
   return `${digits}\n${head}${texts.flat().join('')}`;
 }
 
-function damaged(): never {
+/** EIO */
+export function damagedList(): never {
   throw new ErrnoError('EIO', {
     operation: 'read the tools of a source',
     reason: 'the file is damaged',
@@ -133,7 +134,7 @@ function damaged(): never {
 }
 
 export function indexBytesOf(head: string): number {
-  return /^\d{11}\n$/.test(head) ? Number(head) : damaged();
+  return /^\d{11}\n$/.test(head) ? Number(head) : damagedList();
 }
 
 const isLength = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
@@ -144,18 +145,19 @@ export function parseIndex(bytes: Buffer): ListIndex {
   try {
     value = parseJson(bytes.toString('utf8'));
   } catch {
-    return damaged();
+    return damagedList();
   }
   const { version, server, tools: rows, leftOut } = (isRecord(value) ? value : {}) as Schema;
-  if (version !== 1 || typeof server !== 'string' || !Array.isArray(rows) || !Array.isArray(leftOut)) return damaged();
+  if (version !== 1 || typeof server !== 'string' || !Array.isArray(rows) || !Array.isArray(leftOut))
+    return damagedList();
   const tools = new Map<string, ListedPlace>();
   let offset = indexHeadBytes + bytes.length;
   for (const row of rows as readonly unknown[]) {
     const [name, descriptionBytes, schemaBytes] = Array.isArray(row) ? (row as readonly unknown[]) : [];
-    if (typeof name !== 'string' || !isLength(descriptionBytes) || !isLength(schemaBytes)) return damaged();
+    if (typeof name !== 'string' || !isLength(descriptionBytes) || !isLength(schemaBytes)) return damagedList();
     tools.set(name, { offset, descriptionBytes, schemaBytes });
     offset += descriptionBytes + schemaBytes;
   }
   const left = ofShape<readonly LeftOut[]>(leftOut, list(having({ name: text, reason: text })));
-  return left === undefined ? damaged() : { server, tools, leftOut: left };
+  return left === undefined ? damagedList() : { server, tools, leftOut: left };
 }

@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { sourceMessageBytes, sourcePages, sourceTools, sourceUnaskedBytes } from '../../base/limits/objects.js';
+import {
+  sourceMessageBytes,
+  sourcePages,
+  sourceTools,
+  sourceUnaskedBytes,
+  sourceUnaskedLineBytes,
+} from '../../base/limits/objects.js';
 import { askTools } from './ask-tools.js';
 import { ServerConversation, ServerRefusal } from './conversation.js';
 import { MessageLines } from './message-lines.js';
@@ -161,18 +167,24 @@ describe('what a server says by itself', () => {
     const { conversation, hears, asks, told } = stage();
     const line = Buffer.from(`${' '.repeat((1 << 20) - 1)}\n`);
     const fill = (bytes: number) => {
-      for (let left = bytes; left > 0; left -= line.length)
-        conversation.take(line.subarray(-Math.min(left, line.length)));
+      for (let left = bytes; left > 0; left -= line.length + sourceUnaskedLineBytes)
+        conversation.take(line.subarray(-Math.min(left - sourceUnaskedLineBytes, line.length)));
     };
     const answer = Buffer.from('{"id":1,"result":1}\n');
     const asked = asks();
-    fill(sourceUnaskedBytes - answer.length);
+    fill(sourceUnaskedBytes - answer.length - sourceUnaskedLineBytes);
     hears(answer.toString().trim());
     assert.equal(await asked, 1);
     fill(sourceUnaskedBytes);
     assert.deepEqual(told, []);
-    fill(1);
+    fill(sourceUnaskedLineBytes + 1);
     assert.deepEqual(told, ['FAULT']);
+    const short = stage();
+    const lines = Math.floor(sourceUnaskedBytes / (sourceUnaskedLineBytes + 1));
+    short.conversation.take(Buffer.from('\n'.repeat(lines)));
+    assert.deepEqual(short.told, []);
+    short.conversation.take(Buffer.from('\n'));
+    assert.deepEqual(short.told, ['FAULT'], 'each line takes time, however short');
   });
 
   it('is not waited for where it reads nothing, or was ended', async () => {

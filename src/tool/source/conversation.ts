@@ -5,10 +5,16 @@
  */
 
 import { ErrnoError } from '../../base/errno.js';
-import { sourceMessageBytes, sourceUnaskedBytes } from '../../base/limits/objects.js';
+import { isDeeperThan } from '../../base/json-depth.js';
+import {
+  sourceDepth,
+  sourceMessageBytes,
+  sourceReasonCharacters,
+  sourceUnaskedBytes,
+  sourceUnaskedLineBytes,
+} from '../../base/limits/objects.js';
 import { parseJson } from '../../base/shape.js';
 import { isRecord, type Schema } from '../../objects/schema-check.js';
-import { isTooDeep } from '../../objects/source/tool-list.js';
 import { MessageLines } from './message-lines.js';
 
 export interface Wire {
@@ -27,9 +33,13 @@ export class ServerRefusal extends Error {
   readonly number: number;
 
   constructor(number: number, message: string) {
-    super(message);
+    super(message.slice(0, sourceReasonCharacters));
     this.number = number;
   }
+}
+
+export function callerGone(operation: string): ErrnoError {
+  return new ErrnoError('ECANCELED', { operation, reason: 'the process that made the call has ended' });
 }
 
 interface Waiting {
@@ -87,22 +97,23 @@ export class ServerConversation {
       this.#fail(error.reason);
     }
     if (this.#unaskedBytes > sourceUnaskedBytes) {
-      this.#fail(`it sent ${sourceUnaskedBytes} bytes without answering`);
+      this.#fail(`it sent ${sourceUnaskedBytes} bytes, or too many lines, without answering`);
     }
   }
 
   #line(line: Buffer): void {
+    this.#unaskedBytes += sourceUnaskedLineBytes;
     const text = line.toString('utf8').trim();
     if (text === '') return;
     // Before its first answer a server may greet anyone who reads its output.
     if (!this.#hasAnswered && !/^[[{]/.test(text)) return;
+    if (isDeeperThan(text, sourceDepth)) return void this.#fail('it sent JSON that is nested too deep');
     let message: unknown;
     try {
       message = parseJson(text);
     } catch {
       return void this.#fail(`it sent what is not JSON: ${text.slice(0, shownCharacters)}`);
     }
-    if (isTooDeep(message)) return void this.#fail('it sent JSON that is nested too deep');
     for (const each of Array.isArray(message) ? (message as unknown[]) : [message]) this.#message(each);
   }
 
@@ -153,8 +164,7 @@ export class ServerConversation {
     };
     const late = () =>
       drop(new ErrnoError('ETIMEDOUT', { operation: method, reason: `no answer within ${milliseconds / 1000} s` }));
-    const gone = () =>
-      drop(new ErrnoError('ECANCELED', { operation: method, reason: 'the process that made the call has ended' }));
+    const gone = () => drop(callerGone(method));
     const clock = setTimeout(late, milliseconds);
     signal?.addEventListener('abort', gone, { once: true });
     try {

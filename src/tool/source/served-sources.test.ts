@@ -8,9 +8,11 @@ import { after, afterEach, describe, it } from 'node:test';
 import { until } from '../../../test/support/process.js';
 import type { RecordEntry } from '../../audit/record.js';
 import { ErrnoError } from '../../base/errno.js';
+import { sourceRefreshMilliseconds } from '../../base/limits/objects.js';
 import { readSource, requireSource, stageSource } from '../../objects/source/source-store.js';
 import type { BesideEnd, ServerCommand } from '../../proxy/agent-views.js';
 import { ServedSources } from './served-sources.js';
+import { sourceTool } from './source-tool.js';
 
 const base = mkdtempSync(join(tmpdir(), 'ctx-sources-'));
 after(() => rmSync(base, { recursive: true }));
@@ -220,29 +222,68 @@ describe('a server of a source', { timeout: 60_000 }, () => {
     assert.deepEqual([running.size, left(views)], [0, []]);
   });
 
-  it('has its list written down again when it says that it changed, and recorded; once at a time', async () => {
-    let lists = 0;
-    const changing: Behaviour = (message, acting) => {
-      if (message.method !== 'tools/list') return working(message, acting);
-      lists += 1;
-      setImmediate(() => working(message, acting));
-    };
-    const { sources, source, directory, running, recorded } = stage(changing);
+  it('has its list written down again when it says that it changed, and recorded', async () => {
+    const { sources, source, directory, running, recorded } = stage(working);
     await sources.server(source);
     const [acting = assert.fail()] = running;
     acting.say({ method: 'notifications/other' });
     acting.say({ method: 'notifications/tools/list_changed' });
-    acting.say({ method: 'notifications/tools/list_changed' });
-    await until(() => existsSync(join(directory, 'tools')), 'the list is written');
+    await until(() => recorded.length === 1, 'the list is written and recorded');
     assert.match(readFileSync(join(directory, 'tools'), 'utf8'), /"server":"a\\\\e\[2Jserver 1.2"/);
-    assert.equal(lists, 1);
-    const [{ facts, ...entry } = assert.fail(), ...more] = recorded;
-    assert.deepEqual([entry, more], [{ type: 'source.refresh', object: 'source/src', status: 'ok' }, []]);
+    const [{ facts, ...entry } = assert.fail()] = recorded;
+    assert.deepEqual(entry, { type: 'source.refresh', object: 'source/src', status: 'ok' });
     assert.match(String(facts?.['tools']), /^sha256:[0-9a-f]{64}$/);
-    acting.say({ method: 'notifications/tools/list_changed' });
-    await until(() => lists === 2 && recorded.length === 2, 'it is asked again');
     await sources.end();
     assert.equal(readSource(directory).cap, '');
+  });
+
+  it('is asked once at a time, again for what it said meanwhile, and recorded where the list is another', async () => {
+    let lists = 0;
+    const changing: Behaviour = (message, acting) => {
+      if (message.method !== 'tools/list') return working(message, acting);
+      lists += 1;
+      // The second time it says so and has the same.
+      const tools = [{ name: lists < 3 ? 'one' : 'two' }];
+      if (lists < 3) acting.say({ method: 'notifications/tools/list_changed' });
+      setImmediate(() => acting.say({ id: message.id, result: { tools } }));
+    };
+    const { sources, source, directory, running, recorded } = stage(changing);
+    await sources.server(source);
+    const [acting = assert.fail()] = running;
+    const start = performance.now();
+    for (const _ of [1, 2, 3]) acting.say({ method: 'notifications/tools/list_changed' });
+    await until(() => recorded.length === 2, 'the last change counts');
+    assert.equal(lists, 3);
+    assert.ok(performance.now() - start > 1.5 * sourceRefreshMilliseconds, 'it waits between them');
+    assert.match(readFileSync(join(directory, 'tools'), 'utf8'), /"two"/);
+    await sources.end();
+  });
+
+  it('is ended with its view also where it never answers, and no call starts one after that', async () => {
+    const { sources, source, running, views } = stage(() => undefined, { stays: true });
+    const [first, second] = [refusalOf(() => sources.server(source)), refusalOf(() => sources.server(source))];
+    await until(() => running.size === 1, 'it has started');
+    await sources.end();
+    assert.deepEqual(
+      [(await first).code, (await second).code, running.size, left(views)],
+      ['ENOTCONN', 'ENOTCONN', 0, []],
+    );
+  });
+
+  it('is not waited for by a call whose caller has gone', async () => {
+    const { sources, source, running } = stage(() => undefined);
+    const caller = new AbortController();
+    const { run } = sourceTool(
+      { control: () => undefined } as never,
+      { place: 'tool', name: 'mcp.src.one', source },
+      sources,
+    );
+    const called = run({ input: {}, signal: caller.signal } as never);
+    await until(() => running.size === 1, 'it has started');
+    caller.abort();
+    await assert.rejects(called, { code: 'ECANCELED' });
+    assert.equal(running.size, 1);
+    await sources.end();
   });
 
   it('leaves its list as it was where it cannot be asked for', async () => {

@@ -2,8 +2,10 @@
  * The sources of one view: a server is started when one of its tools is first called, goes on for the calls that follow, is started again
  * where it died, and ends with the view. So no two agents ever share the process of one.
  */
+import { setTimeout } from 'node:timers/promises';
 import type { Recorder } from '../../audit/record.js';
 import { ErrnoError } from '../../base/errno.js';
+import { sourceRefreshMilliseconds } from '../../base/limits/objects.js';
 import { sha256 } from '../../base/sha256.js';
 import type { FoundSource } from '../../objects/projection/catalogue.js';
 import type { SourceStates } from '../../objects/projection/with-sources.js';
@@ -29,9 +31,11 @@ export class ServedSources implements SourceStates {
   readonly #request: SourcesRequest;
   readonly #servers = new Map<string, Promise<RunningServer>>();
   readonly #calls = new Map<string, number>();
-  /** Everything that was started and has not ended. */
-  readonly #living = new Set<Promise<void>>();
+  /** Everything that was started and has not ended, also what has not answered yet. */
+  readonly #living = new Set<RunningServer>();
   readonly #events = new Map<string, readonly string[]>();
+  /** Digests of the lists that were written here. */
+  readonly #lists = new Map<string, string>();
   #isOver = false;
 
   constructor(request: SourcesRequest) {
@@ -40,9 +44,9 @@ export class ServedSources implements SourceStates {
 
   /** One that answers. ENOTCONN, EIO or ETIMEDOUT where it does not start. */
   async server(source: FoundSource): Promise<RunningServer> {
-    if (this.#isOver) throw new ErrnoError('ENOTCONN', { operation: source.name, reason: 'its view has ended' });
     const found = this.#servers.get(source.directory);
     const known = await found?.catch(() => undefined);
+    if (this.#isOver) throw new ErrnoError('ENOTCONN', { operation: source.name, reason: 'its view has ended' });
     if (known !== undefined && known.conversation.over === undefined) return known;
     // Another call has started it meanwhile.
     if (this.#servers.get(source.directory) !== found) return this.server(source);
@@ -67,31 +71,51 @@ export class ServedSources implements SourceStates {
       run: (command) => this.#request.runServer(command),
       onToolsChanged: () => void this.#refresh(source, running),
     });
-    const living = running.ended.then(() => {
-      this.#living.delete(living);
+    this.#living.add(running);
+    void running.ended.then(() => {
+      this.#living.delete(running);
       onEnded();
     });
-    this.#living.add(living);
     await running.greet();
     return running;
   }
 
-  #refreshing = new Set<RunningServer>();
+  /** Those that are being asked for their tools, and whether they have said meanwhile that these changed again. */
+  readonly #refreshing = new Map<RunningServer, { isAgain: boolean }>();
 
-  /** What cannot be listed or written leaves the list as it was. */
-  async #refresh({ name, directory }: FoundSource, running: RunningServer): Promise<void> {
-    // One that says so without end is asked once at a time.
-    if (this.#refreshing.has(running)) return;
-    this.#refreshing.add(running);
+  /** What is said while it is asked is asked for afterwards, so that the last change counts; one that says so without end waits each time. */
+  async #refresh(source: FoundSource, running: RunningServer): Promise<void> {
+    const known = this.#refreshing.get(running);
+    if (known !== undefined) {
+      known.isAgain = true;
+      return;
+    }
+    const refreshing = { isAgain: true };
+    this.#refreshing.set(running, refreshing);
+    while (refreshing.isAgain && running.conversation.over === undefined) {
+      refreshing.isAgain = false;
+      await this.#list(source, running);
+      await Promise.race([running.ended, setTimeout(sourceRefreshMilliseconds, undefined, { ref: false })]);
+    }
+    this.#refreshing.delete(running);
+  }
+
+  /** What cannot be listed or written leaves the list as it was; one that is as it was is not recorded. */
+  async #list({ name, directory }: FoundSource, running: RunningServer): Promise<void> {
     try {
       const list = printToolList(await askTools(name, running.conversation), running.serverName);
-      const facts = { tools: `sha256:${sha256(list)}` };
-      this.#request.recorder.append({ type: 'source.refresh', object: `source/${name}`, status: 'ok', facts });
+      const tools = `sha256:${sha256(list)}`;
+      if (this.#lists.get(directory) === tools) return;
+      this.#request.recorder.append({
+        type: 'source.refresh',
+        object: `source/${name}`,
+        status: 'ok',
+        facts: { tools },
+      });
       writeToolList(directory, list);
+      this.#lists.set(directory, tools);
     } catch (error) {
       if (!(error instanceof ErrnoError)) throw error;
-    } finally {
-      this.#refreshing.delete(running);
     }
   }
 
@@ -125,7 +149,6 @@ export class ServedSources implements SourceStates {
   /** Resolves when nothing of any of them is left. */
   async end(): Promise<void> {
     this.#isOver = true;
-    await Promise.all([...this.#servers.values()].map(async (each) => (await each.catch(() => undefined))?.end()));
-    await Promise.all(this.#living);
+    await Promise.all([...this.#living].map((each) => each.end()));
   }
 }
