@@ -51,6 +51,9 @@ export class ChunkedStore implements InodeStore, PageStore {
   #heading: Heading;
   #head: Root;
   #dirtySince: number | undefined;
+  /** Why the last transaction failed, and when. */
+  #refused: { readonly error: unknown; readonly at: number } | undefined;
+  #timer: NodeJS.Timeout | undefined;
   #looked = 0;
 
   constructor(database: ChunkDatabase, options: { writable: boolean; snapshot?: string | undefined; root: Creation }) {
@@ -188,12 +191,41 @@ export class ChunkedStore implements InodeStore, PageStore {
     this.#dirtySince ??= Date.now();
     const bytes = this.#content.changed * chunkBytes;
     const isOld = Date.now() - this.#dirtySince > commitMilliseconds;
-    if (bytes > mostDirtyBytes || this.#dirtyPages.size > mostDirtyPages || isOld) this.sync();
+    if (bytes > mostDirtyBytes || this.#dirtyPages.size > mostDirtyPages || isOld) this.#tryToSync();
     else if (!this.#isDirty) this.#trim();
+    else this.#timer ??= setTimeout(() => this.#tryToSync(), commitMilliseconds).unref();
+  }
+
+  /** What was changed stays in memory when its transaction fails; nothing more is added to it until one succeeds. */
+  ready(): void {
+    if (this.#refused === undefined) return;
+    if (Date.now() - this.#refused.at < commitMilliseconds) throw this.#refused.error;
+    this.sync();
+  }
+
+  /** What the calls before it did is done: the next one is refused, and so is `fsync`. */
+  #tryToSync(): void {
+    try {
+      this.sync();
+    } catch (error) {
+      if (!(error instanceof ErrnoError)) throw error;
+    }
   }
 
   sync(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     if (!this.#writable || !this.#isDirty) return;
+    try {
+      this.#commit();
+      this.#refused = undefined;
+    } catch (error) {
+      this.#refused = { error, at: Date.now() };
+      throw error;
+    }
+  }
+
+  #commit(): void {
     const chunks = this.#content.flushed();
     for (const inode of this.#dirtyRecords) {
       const record = this.#records.get(inode);
@@ -240,12 +272,10 @@ export class ChunkedStore implements InodeStore, PageStore {
     this.sync();
     const { page, inodes, chunks } = of ?? { ...this.#head, page: this.#tree.root };
     const root: Root = { page, inodes, chunks, made: new Date().toISOString(), ...(clone ? { clone } : {}) };
-    this.#heading = {
-      ...this.#heading,
-      generation: this.#heading.generation + 1,
-      commits: this.#heading.commits + 1,
-    };
-    this.#database.putRoot(name, root, this.#heading);
+    const { generation, commits } = this.#heading;
+    const heading = { ...this.#heading, generation: generation + 1, commits: commits + 1 };
+    this.#database.putRoot(name, root, heading);
+    this.#heading = heading;
     return root;
   }
 
@@ -255,14 +285,16 @@ export class ChunkedStore implements InodeStore, PageStore {
    */
   goBack({ page, inodes, chunks }: Root): void {
     this.sync();
-    this.#pages.clear();
-    this.#records.clear();
-    this.#head = { ...this.#head, page, inodes, chunks };
-    this.#tree.root = page;
+    const head = { ...this.#head, page, inodes, chunks };
     const { generation, commits, edits = 0 } = this.#heading;
     const counts = { generation: generation + 1, commits: commits + 1, edits: edits + 1 };
-    this.#heading = { ...this.#heading, ...counts, head: this.#head };
-    this.#database.commit({ heading: this.#heading, pages: [], dropped: [], chunks: [] });
+    const heading = { ...this.#heading, ...counts, head };
+    this.#database.commit({ heading, pages: [], dropped: [], chunks: [] });
+    this.#pages.clear();
+    this.#records.clear();
+    this.#head = head;
+    this.#tree.root = page;
+    this.#heading = heading;
   }
 
   async close(): Promise<void> {

@@ -54,8 +54,11 @@ export async function chunkedFileSystem({ before, ...options }: ChunkedTreeOptio
   try {
     if (before !== undefined && writable && snapshot === undefined) store.snapshot(before);
   } catch (error) {
-    await store.close();
-    release();
+    try {
+      await store.close();
+    } finally {
+      release();
+    }
     throw error;
   }
   const label = `chunked:${file}${snapshot === undefined ? '' : `@${snapshot}`}`;

@@ -21,8 +21,11 @@ async function writing<T>(
   try {
     return act(opened);
   } finally {
-    await opened.store.close();
-    opened.release();
+    try {
+      await opened.store.close();
+    } finally {
+      opened.release();
+    }
   }
 }
 

@@ -364,11 +364,13 @@ export class InodeFileSystem implements FileSystem {
 
   #writable(operation: string): void {
     if (!this.#options.writable) throw failure('EROFS', operation);
+    this.#store.ready();
   }
 
   #writing(handle: Handle, operation: string): OpenFile {
     const file = this.#open.at(handle, operation);
     if (!file.write) throw failure('EBADF', operation);
+    this.#store.ready();
     return file;
   }
 

@@ -55,7 +55,9 @@ export interface InodeStore {
   stored(inode: Inode): number;
 
   usage(): Usage;
-  /** A call that changes several things has changed them all: a store that writes may write now. */
+  /** Before a call changes anything: throws why what was changed before it cannot be kept. */
+  ready(): void;
+  /** A call that changes several things has changed them all: a store that writes may write now. Never throws: the call is done. */
   settled(): void;
   sync(): void;
   close(): Answer<void>;

@@ -102,6 +102,10 @@ export class MemoryStore implements InodeStore {
     return { bytes: this.#bytes, inodes: this.#nodes.size };
   }
 
+  ready(): void {
+    // Nothing is written, so nothing fails.
+  }
+
   settled(): void {
     // Anyone who looks sees every change at once: there is one thread.
   }

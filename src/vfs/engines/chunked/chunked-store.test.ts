@@ -1,0 +1,75 @@
+/** What becomes of a chunked tree whose transactions fail, and of one that nobody asks for anything any more. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, describe, it } from 'node:test';
+import { ErrnoError } from '../../../base/errno.js';
+import { nativeProgram } from '../../../base/native-program.js';
+import type { Attributes, Entry, FileSystem, Opened } from '../../filesystem.js';
+import { chunkedFileSystem } from './chunked.js';
+import { ChunkDatabase } from './database.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'ctx-chunked-store-'));
+after(() => rmSync(directory, { recursive: true }));
+const lockLibrary = nativeProgram('flock.node');
+const root = { mode: 0o755, uid: 0, gid: 0 };
+const both = { read: true, write: true };
+const { commit } = ChunkDatabase.prototype;
+afterEach(() => {
+  ChunkDatabase.prototype.commit = commit;
+});
+const fail = () => {
+  ChunkDatabase.prototype.commit = () => {
+    throw new ErrnoError('ENOSPC', { operation: 'write', reason: 'as the test has it' });
+  };
+};
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+let number = 0;
+const opened = (writable = true, file = join(directory, `${++number}`)) =>
+  chunkedFileSystem({ file, writable, create: true, lockLibrary, root });
+const names = (filesystem: FileSystem) =>
+  (filesystem.readdir(filesystem.root) as readonly Entry[]).map(({ name }) => name);
+
+describe('a chunked tree that cannot be written to its file', () => {
+  it('has done each call that succeeded, and nothing of one that was refused, and goes on when there is room', async () => {
+    const filesystem = await opened();
+    const { handle } = filesystem.create(filesystem.root, 'f', root, both) as Opened;
+    fail();
+    let written = 0;
+    assert.throws(
+      () => {
+        for (; written < 64; written += 1) filesystem.write(handle, written * 2 ** 20, Buffer.alloc(2 ** 20, written));
+      },
+      { code: 'ENOSPC' },
+    );
+    assert.equal((filesystem.lookup(filesystem.root, 'f') as Attributes).size, written * 2 ** 20);
+    for (const act of [
+      () => filesystem.mkdir(filesystem.root, 'd', root),
+      () => filesystem.rename(filesystem.root, 'f', filesystem.root, 'g', 'replace'),
+      () => filesystem.unlink(filesystem.root, 'f'),
+      () => filesystem.setattr(2, { mode: 0 }),
+      () => filesystem.open(2, { read: true, write: true, truncate: true }),
+      () => filesystem.fsync(handle),
+    ])
+      assert.throws(act, { code: 'ENOSPC' });
+    assert.deepEqual(names(filesystem), ['f']);
+    ChunkDatabase.prototype.commit = commit;
+    await pause(1_050);
+    filesystem.mkdir(filesystem.root, 'd', root);
+    assert.equal((filesystem.read(handle, (written - 1) * 2 ** 20, 1) as Buffer)[0], written - 1);
+    await filesystem.close();
+  });
+});
+
+describe('a chunked tree that is asked for nothing any more', () => {
+  it('is in its file after a second', async () => {
+    const filesystem = await opened();
+    filesystem.mkdir(filesystem.root, 'd', root);
+    await pause(1_300);
+    const reader = await opened(false, join(directory, `${number}`));
+    assert.deepEqual(names(reader), ['d']);
+    await reader.close();
+    await filesystem.close();
+  });
+});
