@@ -114,7 +114,7 @@ export const chosenNinth = [
   },
   {
     file: 'src/vfs/engines/chunked/chunked.ts',
-    from: '    await store.close();\n    release();\n    throw error;\n',
+    from: '    try {\n      await store.close();\n    } finally {\n      release();\n    }\n    throw error;\n',
     to: '    throw error;\n',
     why: 'a store whose snapshot could not be made would have a writer for ever',
     tests: ['chunked/check'],
