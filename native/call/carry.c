@@ -1,4 +1,5 @@
 #include "carry.h"
+#include "guard.h"
 #include "handover.h"
 #include "person-terminal.h"
 #include "terminal-wire.h"
@@ -6,8 +7,6 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 
 /* The jail of a call that was killed ends within this, or is not waited for. */
@@ -17,10 +16,8 @@ static struct {
   int channel;
   struct person_terminal *person; /* shared with the guard; null before the command has its terminal */
   pid_t command;
-  pid_t guard;
-  int guard_waits; /* the guard's pipe: its end is ours */
   int typed, typed_to;
-} carry = {.channel = -1, .guard_waits = -1, .typed = -1, .typed_to = -1};
+} carry = {.channel = -1, .typed = -1, .typed_to = -1};
 
 static struct relay relays[RELAYS];
 
@@ -44,51 +41,20 @@ int carry_begin(void) {
   return ends[1];
 }
 
-/*
- * Where this process is killed nothing of it can put the modes back, and the owner of the jail is in another session:
- * this waits for that, holding nothing of the caller's but the terminal. It ends with us in every other case.
- */
-static void start_guard(void) {
-  int ends[2];
-  sigset_t all;
-  if (pipe2(ends, O_CLOEXEC) != 0) return;
-  carry.guard = fork();
-  if (carry.guard == 0) {
-    char byte;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL);
-    if (dup2(ends[0], 1) != 1 || syscall(SYS_close_range, 2, ~0U, 0) != 0) _exit(1);
-    while (read(1, &byte, 1) < 0 && errno == EINTR)
-      ;
-    person_terminal_restore(carry.person);
-    _exit(0);
-  }
-  close(ends[0]);
-  carry.guard_waits = ends[1];
-}
-
-static void end_guard(void) {
-  if (carry.guard_waits >= 0) close(carry.guard_waits);
-  carry.guard_waits = -1;
-  if (carry.guard > 0) waitpid(carry.guard, NULL, 0);
-  carry.guard = 0;
-}
-
 static void answer(char kind) {
   send(carry.channel, &kind, 1, MSG_NOSIGNAL);
 }
 
 static void take_command(int master, pid_t command) {
   struct person_terminal *person =
-      mmap(NULL, sizeof *person, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (carry.person || person == MAP_FAILED) {
+      carry.person ? NULL : share_person_terminal((struct person_terminal){.master = master, .source = true});
+  if (!person) {
     close(master); /* which hangs its terminal up */
     return;
   }
-  *person = (struct person_terminal){.master = master, .source = true};
   carry.person = person;
   carry.command = command;
-  start_guard();
+  start_guard(person);
   person_terminal_look(person);
   person_terminal_copy(person, relays);
 }

@@ -11,9 +11,12 @@
  * A command (`exec`) gets the signals that arrive here. Every other verb is done at once, and a signal ends this
  * process as it would have ended Node.
  */
+#include "guard.h"
+#include "input.h"
 #include "keeper.h"
 #include "kept-jails.h"
 #include "room.h"
+#include "stop-here.h"
 #include "wire.h"
 
 #include <errno.h>
@@ -28,7 +31,6 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <termios.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -108,7 +110,7 @@ static bool describe(struct call *call, const char *program, int count, char **w
 }
 
 static int passed_signals(void) {
-  static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
+  static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT};
   sigset_t set;
   sigemptyset(&set);
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) sigaddset(&set, numbers[i]);
@@ -116,9 +118,19 @@ static int passed_signals(void) {
   return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
+/* Readable while SIGTSTP waits to stop us; never read. */
+static int stop_signals(void) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTSTP);
+  sigprocmask(SIG_BLOCK, &set, NULL);
+  return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
 /*
  * The first asks the command to end, the second tells it, the third kills it: the kept jail does that, and says how it
- * ended. Where it says nothing of three, it is stopped or hangs, and the next one ends this process.
+ * ended. Where it says nothing of three, it is stopped or hangs, and the next one ends this process. So does the key at
+ * a terminal that is raw, where it is a byte.
  */
 enum { UNHEARD_MOST = 3 };
 
@@ -135,7 +147,7 @@ static int pass_signal(int socket, int signals) {
     unsigned char bytes[4] = {(unsigned char)size.ws_row, (unsigned char)(size.ws_row >> 8), (unsigned char)size.ws_col,
                               (unsigned char)(size.ws_col >> 8)};
     send_frame(socket, KIND_SIZE, bytes, sizeof bytes);
-  } else {
+  } else if (info.ssi_signo != SIGCONT) {
     unsigned char number = (unsigned char)info.ssi_signo;
     send_frame(socket, KIND_SIGNAL, &number, 1);
   }
@@ -157,16 +169,7 @@ static bool write_whole(int descriptor, const char *bytes, size_t size) {
   return true;
 }
 
-static struct termios saved;
-
-static bool make_raw(void) {
-  if (tcgetattr(0, &saved) != 0) return false;
-  struct termios through = saved;
-  cfmakeraw(&through);
-  return tcsetattr(0, TCSADRAIN, &through) == 0;
-}
-
-enum { WATCH_JAIL, WATCH_SIGNALS, WATCH_INPUT, WATCH_ANSWER, WATCHED };
+enum { WATCH_JAIL, WATCH_SIGNALS, WATCH_STOPS, WATCH_INPUT, WATCH_ANSWER, WATCHED };
 
 /*
  * One question at a time on a terminal, so that what is typed answers what is shown: a lock on its device, as Node
@@ -205,43 +208,61 @@ static void stop_asking(struct question *question, struct pollfd *terminal) {
   question->waits = false;
 }
 
+/* The other side of the command's terminal is the kept jail's, whom the socket leads to. */
+static struct person_terminal *raw_terminal(int socket) {
+  struct person_terminal *person = share_person_terminal((struct person_terminal){.master = socket, .source = true});
+  if (!person) return NULL;
+  start_guard(person);
+  person_terminal_look(person);
+  return person;
+}
+
 /* False where the kept jail does not take it. */
 static bool converse(int socket, struct call *call) {
   static struct frame frame;
   static struct question question = {.lock = -1};
-  static char input[INPUT_MOST];
+  static struct input input;
+  static char line[INPUT_MOST];
   if (!send_frame(socket, KIND_REQUEST, call->payload, call->size)) return false;
   int signals = call->command ? passed_signals() : -1;
-  bool raw = false, answered = false;
+  bool answered = false;
+  struct person_terminal *person = NULL; /* raw from when on the command reads it */
   int unheard = 0, ended_by = 0;
   struct pollfd watched[WATCHED] = {
       [WATCH_JAIL] = {.fd = socket, .events = POLLIN},
       [WATCH_SIGNALS] = {.fd = signals, .events = POLLIN},
+      [WATCH_STOPS] = {.fd = call->command && call->terminal ? stop_signals() : -1, .events = POLLIN},
       [WATCH_INPUT] = {.fd = -1, .events = POLLIN},
       [WATCH_ANSWER] = {.fd = -1, .events = POLLIN},
   };
   call->exit_code = 70; /* where the kept jail ends in the middle */
   for (;;) {
     if (question.waits) ask(&question, &watched[WATCH_ANSWER]);
-    if (poll(watched, WATCHED, question.waits ? TURN_MILLISECONDS : -1) < 0 && errno != EINTR) break;
+    const bool is_behind = person && person_terminal_look(person);
+    const bool reads = (input.wanted || person) && !is_behind && !input.ended && input.size < sizeof input.bytes;
+    watched[WATCH_INPUT].fd = reads ? 0 : -1;
+    const int patience = question.waits ? TURN_MILLISECONDS : is_behind ? PERSON_LOOK_MILLISECONDS : -1;
+    if (poll(watched, WATCHED, patience) < 0) {
+      if (errno == EINTR) continue;
+      break;
+    }
     if (watched[WATCH_SIGNALS].revents) {
       const int number = pass_signal(socket, signals);
-      if (is_ending(number) && unheard++ == UNHEARD_MOST) {
-        ended_by = number;
-        break;
-      }
+      if (number == SIGCONT && person) person_terminal_continued(person);
+      if (is_ending(number) && unheard++ == UNHEARD_MOST) ended_by = number;
     }
-    if (watched[WATCH_INPUT].fd >= 0 && watched[WATCH_INPUT].revents) {
-      ssize_t got = read(0, input, sizeof input);
-      /* Somebody who shares a stdin that does not block may have read what there was: that is not its end. */
-      if (got >= 0 || (errno != EINTR && errno != EAGAIN)) {
-        send_frame(socket, KIND_INPUT, input, got > 0 ? (size_t)got : 0);
-        watched[WATCH_INPUT].fd = -1; /* until more is wanted */
-      }
+    if (watched[WATCH_STOPS].revents) {
+      if (person) person_terminal_restore(person);
+      stop_here();
     }
+    if (watched[WATCH_INPUT].revents) {
+      if (input_take(&input, person) && unheard++ == UNHEARD_MOST) ended_by = SIGINT;
+      input_send(&input, socket);
+    }
+    if (ended_by) break;
     if (watched[WATCH_ANSWER].fd >= 0 && watched[WATCH_ANSWER].revents) {
-      ssize_t got = read(watched[WATCH_ANSWER].fd, input, sizeof input);
-      send_frame(socket, KIND_ANSWER, input, got > 0 ? (size_t)got : 0); /* no line is not a yes */
+      ssize_t got = read(watched[WATCH_ANSWER].fd, line, sizeof line);
+      send_frame(socket, KIND_ANSWER, line, got > 0 ? (size_t)got : 0); /* no line is not a yes */
       stop_asking(&question, &watched[WATCH_ANSWER]);
     }
     if (!watched[WATCH_JAIL].revents) continue;
@@ -256,8 +277,9 @@ static bool converse(int socket, struct call *call) {
     if (frame.kind == KIND_QUESTION) {
       hold_question(&question, &frame);
     } else if (frame.kind == KIND_MORE) {
-      watched[WATCH_INPUT].fd = 0;
-      raw = raw || (call->terminal && make_raw());
+      input.wanted = true;
+      input_send(&input, socket);
+      if (!person && call->terminal) person = raw_terminal(socket);
     } else if (frame.kind == KIND_EXIT) {
       call->exit_code = frame.size > 0 ? (unsigned char)frame.payload[0] : 70;
       break;
@@ -271,7 +293,8 @@ static bool converse(int socket, struct call *call) {
       break;
     }
   }
-  if (raw) tcsetattr(0, TCSADRAIN, &saved);
+  if (person) person_terminal_restore(person);
+  end_guard();
   if (ended_by) {
     fprintf(stderr, "ctx: the kept jail does not answer\n  try: ctx ps lists what keeps it, ctx stop ends it\n");
     call->exit_code = 128 + ended_by;

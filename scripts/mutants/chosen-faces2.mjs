@@ -74,7 +74,7 @@ export const chosenMoreFaces = [
   },
   {
     file: 'native/call/main.c',
-    from: 'if (raw) tcsetattr(0, TCSADRAIN, &saved);',
+    from: '  if (person) person_terminal_restore(person);\n  end_guard();\n',
     to: '',
     why: 'a terminal would show nothing that is typed after a command of a kept jail',
     tests: ['kept-jail/call-streams'],

@@ -90,6 +90,59 @@ code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 print(json.dumps([code, termios.tcgetattr(slave)[:4] == modes[:4]]))
 `;
 
+/** In a job of a shell that sets no modes itself: whether the terminal is raw, then after what was done, then after the job went on. */
+const asJob = `
+import json, os, pty, signal, sys, termios, time
+done, words = sys.argv[1], sys.argv[2:]
+shell, master = pty.fork()
+if shell == 0:
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    job = os.fork()
+    if job == 0:
+        os.setpgid(0, 0)
+        os.tcsetpgrp(0, os.getpid())
+        signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+        os.execv(words[0], words)
+    while True:
+        ended, status = os.waitpid(job, os.WUNTRACED)
+        os.tcsetpgrp(0, os.getpgrp())
+        os.write(1, b'[%d]' % (128 + os.WSTOPSIG(status) if os.WIFSTOPPED(status) else status & 0x7f or status >> 8))
+        if not os.WIFSTOPPED(status): break
+        time.sleep(0.3)
+        os.tcsetpgrp(0, job)
+        os.killpg(job, signal.SIGCONT)
+    os.read(0, 1)
+def until(text):
+    got = b''
+    while text not in got: got += os.read(master, 4096)
+def raw(wanted):
+    for _ in range(100):
+        if bool(termios.tcgetattr(master)[3] & termios.ICANON) != wanted: return True
+        time.sleep(0.02)
+until(b'shown')
+seen = [raw(True)]
+job = os.tcgetpgrp(master)
+if done == 'keys':
+    for _ in range(4):
+        os.write(master, b'\\x03')
+        time.sleep(0.3)
+    until(b'[130]')
+elif done == 'kill':
+    os.kill(job, signal.SIGKILL)
+    until(b'[9]')
+else:
+    os.killpg(job, signal.SIGTSTP)
+    until(b'[148]')
+seen.append(raw(False))
+if done == 'stop':
+    seen.append(raw(True))
+    os.kill(job, signal.SIGTERM)
+    until(b'[0]')
+    seen.append(raw(False))
+print(json.dumps(seen))
+os.kill(shell, signal.SIGKILL)
+`;
+
 describe('a call that a kept jail takes', async () => {
   const { directory, place } = workspace('taken');
   await listen(join(place.directory, place.socketName));
@@ -112,6 +165,19 @@ describe('a call that a kept jail takes', async () => {
       void socket.write(kind === wireKind.request ? Buffer.concat([frame('more'), frame('output', 'shown')]) : exit(0));
     const { stdout } = await run(directory, ['python3', '-c', atTerminal, '', 'shown', 'k', ...callExec]);
     assert.deepEqual([JSON.parse(stdout), typed(wireKind.input)], [[0, true], ['k']]);
+  });
+
+  it('gives the terminal back where the kept jail is stopped, where it is killed, and where it is stopped itself', async () => {
+    answer = (socket, { kind }) => {
+      if (kind === wireKind.request) socket.write(Buffer.concat([frame('more'), frame('output', 'shown')]));
+      if (kind === wireKind.signal) socket.write(exit(0));
+    };
+    const seen = async (done: string) =>
+      JSON.parse((await run(directory, ['python3', '-c', asJob, done, ...callExec])).stdout);
+    assert.deepEqual(await seen('keys'), [true, true]);
+    assert.deepEqual(typed(wireKind.input), ['\x03'], 'what is typed later is not wanted');
+    assert.deepEqual(await seen('kill'), [true, true]);
+    assert.deepEqual(await seen('stop'), [true, true, true, true]);
   });
 
   it('takes for an answer what is typed after the question, and nothing that was typed before', async () => {
