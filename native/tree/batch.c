@@ -48,8 +48,8 @@ static bool can_name(const struct place *place) {
   (void)!unlink_in(place, name, 0);
   int fd = open_nameless(place, 0600);
   guard_temporary(place->parent, name);
-  bool named = fd >= 0 && link_unnamed(place, fd, name) == 0;
-  if (named) (void)!unlink_in(place, name, 0);
+  /* A name that cannot be taken away again is that of the file that is made under one, and gets its place. */
+  bool named = fd >= 0 && link_unnamed(place, fd, name) == 0 && unlink_in(place, name, 0) == 0;
   guard_temporary(-1, "");
   if (fd >= 0) close(fd);
   answer = named ? YES : NO;

@@ -110,7 +110,7 @@ bool begin_unit(struct apply *apply, const struct place *place, const struct fou
   int parent = make_unit(&unit->place, found, unit->temporary);
   int fd = parent < 0 ? -1 : open_directory(parent, unit->temporary);
   if (fd < 0) {
-    if (parent >= 0) close(parent);
+    if (parent >= 0) (void)remove_tree(parent, unit->temporary), close(parent);
     allow_stops();
     return false;
   }

@@ -50,14 +50,21 @@ static int copy_in_kernel(int from, int to, uint64_t limit, atomic_ullong *copie
   return 0;
 }
 
+/*
+ * Where the next bytes are; `size`: there are only holes. On a filesystem that does not know them, and where it fails,
+ * there may be bytes anywhere.
+ */
+static off_t next_data(int fd, off_t at, off_t size) {
+  off_t data = lseek(fd, at, SEEK_DATA);
+  return data >= 0 ? data : errno == ENXIO ? size : at;
+}
+
 static int copy_sparse(int from, int to, off_t size, atomic_ullong *copied) {
   for (off_t at = 0; at < size;) {
-    off_t data = lseek(from, at, SEEK_DATA);
-    if (data < 0 && errno == ENXIO) break;
-    if (data < 0) data = at; /* a filesystem that does not know holes */
+    off_t data = next_data(from, at, size);
+    if (data >= size) break;
     off_t hole = lseek(from, data, SEEK_HOLE);
-    if (hole < 0 || hole > size) hole = size;
-    if (data >= size || hole <= data) break;
+    if (hole <= data || hole > size) hole = size;
     if (lseek(from, data, SEEK_SET) < 0 || lseek(to, data, SEEK_SET) < 0) return errno;
     int error = copy_in_kernel(from, to, (uint64_t)(hole - data), copied);
     if (error != 0) return error;
@@ -105,6 +112,22 @@ bool may_have_attributes(int directory, const char *name) {
   return false;
 }
 
+/* What a filesystem does not have or take is left out; what is there and is not got, or has no room, fails the copy. */
+static int failure(int error) {
+  static const int left_out[] = {ENOTSUP, ENOSYS, EINVAL, EACCES, EPERM, ENODATA, E2BIG, ERANGE};
+  for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
+    if (error == left_out[i]) return 0;
+  return error;
+}
+
+static int copy_attribute(int from, int to, const char *name) {
+  char *value = allocate(XATTR_SIZE_MAX);
+  ssize_t size = fgetxattr(from, name, value, XATTR_SIZE_MAX);
+  int result = size < 0 || fsetxattr(to, name, value, (size_t)size, 0) != 0 ? failure(errno) : 0;
+  free(value);
+  return result;
+}
+
 int copy_user_attributes(int from, int to) {
   char fixed[1024];
   char *names = fixed;
@@ -113,14 +136,9 @@ int copy_user_attributes(int from, int to) {
     names = allocate(XATTR_LIST_MAX);
     length = flistxattr(from, names, XATTR_LIST_MAX);
   }
-  int result = 0;
-  for (ssize_t at = 0; at < length; at += (ssize_t)strlen(names + at) + 1) {
-    if (!is_copied_attribute(names + at)) continue;
-    char *value = allocate(XATTR_SIZE_MAX);
-    ssize_t size = fgetxattr(from, names + at, value, XATTR_SIZE_MAX);
-    if (size >= 0 && fsetxattr(to, names + at, value, (size_t)size, 0) != 0) result = errno;
-    free(value);
-  }
+  int result = length < 0 ? failure(errno) : 0;
+  for (ssize_t at = 0; at < length && result == 0; at += (ssize_t)strlen(names + at) + 1)
+    if (is_copied_attribute(names + at)) result = copy_attribute(from, to, names + at);
   if (names != fixed) free(names);
   return result;
 }
@@ -131,10 +149,9 @@ static bool same_bytes(int left, const struct stat *left_status, int right, cons
   off_t size = left_status->st_size;
   for (off_t at = 0; at < size;) {
     if (sparse) { /* go where at least one of them has data */
-      off_t a = lseek(left, at, SEEK_DATA), b = lseek(right, at, SEEK_DATA);
-      off_t next = a < 0 || (b >= 0 && b < a) ? b : a;
-      if (next < 0) return true;
-      at = next;
+      off_t a = next_data(left, at, size), b = next_data(right, at, size);
+      at = a < b ? a : b;
+      if (at >= size) return true;
     }
     ssize_t a = pread(left, buffer, half, at);
     ssize_t b = pread(right, buffer + half, half, at);

@@ -84,7 +84,8 @@ static void enter(struct walk *walk, struct directory *directory) {
     if (mkdirat(parent, name, 0700) != 0 || (directory->target = open_directory(parent, name)) < 0)
       fail(errno, "create", node_path(directory->parent, name));
   }
-  copy_user_attributes(directory->source, directory->target);
+  int error = copy_user_attributes(directory->source, directory->target);
+  if (error != 0) fail(error, "copy", directory->parent ? node_path(directory->parent, directory->node->name) : "");
 }
 
 static void leave(struct walk *walk, struct directory *directory) {

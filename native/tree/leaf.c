@@ -110,10 +110,7 @@ static enum outcome copy_file(const char *name, struct leaf *leaf, int target, c
     if (error == 0 && trusted && is_unchanged(&leaf->status, &after)) outcome = LEAF_COPIED;
     if (error == 0) leaf->status = after;
   }
-  if (error == 0) {
-    int refused = copy_user_attributes(leaf->fd, to);
-    if (refused == ENOSPC || refused == EDQUOT) error = refused; /* a store without user xattrs is not a failure */
-  }
+  if (error == 0) error = copy_user_attributes(leaf->fd, to);
   if (error == 0) {
     operation = "set metadata";
     error = store_metadata(to, &leaf->status, leaf->status.st_mode & 01777, options);

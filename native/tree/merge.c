@@ -69,8 +69,8 @@ struct sides {
 static void merge_directory(const struct sides *sides, int target);
 
 static void finish_directory(int source, int target, const struct stat *status) {
-  copy_user_attributes(source, target);
-  int error = store_metadata(target, status, status->st_mode & 07777, options);
+  int error = copy_user_attributes(source, target);
+  if (error == 0) error = store_metadata(target, status, status->st_mode & 07777, options);
   if (error != 0) fail(error, "set metadata", path.data);
 }
 

@@ -50,7 +50,8 @@ static bool make_directory(struct mirror *mirror, char *path, const struct stat 
   }
   int fd = open_directory(parent, name);
   if (fd < 0) fail(errno, "open", path);
-  copy_user_attributes(source, fd);
+  int error = copy_user_attributes(source, fd);
+  if (error != 0) fail(error, "copy", path);
   close(fd);
   if (mirror->made_count == mirror->made_capacity) {
     mirror->made_capacity = mirror->made_capacity * 2 + 16;
@@ -244,8 +245,8 @@ int mirror_verb(const struct options *options) {
   }
   set_directory_metadata(&mirror);
   if (fstat(mirror.root.root, &status) != 0) fail(errno, "stat", options->root);
-  copy_user_attributes(mirror.root.root, mirror.into.root);
-  int error = store_metadata(mirror.into.root, &status, status.st_mode & 07777, options);
+  int error = copy_user_attributes(mirror.root.root, mirror.into.root);
+  if (error == 0) error = store_metadata(mirror.into.root, &status, status.st_mode & 07777, options);
   if (error != 0) fail(error, "set metadata", options->into);
   put_problems();
   return 0;

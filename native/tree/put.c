@@ -63,7 +63,7 @@ static void fill_file(const struct apply *apply, const struct place *place, cons
   int error = copy_content(from, to, &status, &bytes);
   if (error != 0) fail(error, "copy", place->path);
   error = copy_user_attributes(from, to);
-  if (error == ENOSPC || error == EDQUOT) fail(error, "copy", place->path);
+  if (error != 0) fail(error, "copy", place->path);
   struct timespec times[2] = {status.st_mtim, status.st_mtim};
   /* Before the mode, which then says what of the list counts. Without its list the group gets nothing by a mode that is
    * its mask. */
@@ -282,7 +282,9 @@ enum replaced put_directory(const struct place *place, const struct found *found
     if (place->expected == NULL) fail_exchanged(place);
     return close(fd), close(source), CLASHED;
   }
-  if (made || !place->lends || status.st_uid == place->lent_uid) copy_user_attributes(source, fd);
+  bool ours = made || !place->lends || status.st_uid == place->lent_uid;
+  int error = ours ? copy_user_attributes(source, fd) : 0;
+  if (error != 0) fail(error, "set metadata", place->path);
   bool set = made || !place->persons
                  ? (!place->chowns || fchown(fd, place->uid, place->gid) == 0) && fchmod(fd, mode) == 0
                  : set_existing_mode(place, fd, &status, mode);

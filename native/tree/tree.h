@@ -240,7 +240,7 @@ struct timespec later_time(const struct order *order, struct timespec time);
 /* content.c */
 #define COPY_BUFFER (256 * 1024)
 int copy_content(int from, int to, const struct stat *status, atomic_ullong *copied);
-int copy_user_attributes(int from, int to);
+int copy_user_attributes(int from, int to); /* 0, or an errno */
 /* Whether an entry has attributes of its own or a list of rights, without opening it; also where that is unknown. */
 bool may_have_attributes(int directory, const char *name);
 bool same_content(int left_directory, const struct stat *left, int right_directory, const struct stat *right,

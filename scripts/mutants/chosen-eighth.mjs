@@ -79,8 +79,8 @@ export const chosenEighth = [
   },
   {
     file: 'native/tree/mirror.c',
-    from: '  copy_user_attributes(source, fd);\n',
-    to: '',
+    from: '  int error = copy_user_attributes(source, fd);\n',
+    to: '  int error = 0;\n',
     why: 'attributes of a person’s directory would be lost in the fork',
     tests: ['tree/tree-contents'],
   },

@@ -33,8 +33,8 @@ export const chosenLater = [
   },
   {
     file: 'native/tree/content.c',
-    from: 'off_t next = a < 0 || (b >= 0 && b < a) ? b : a;',
-    to: 'off_t next = a < 0 ? b : a;',
+    from: '      at = a < b ? a : b;\n',
+    to: '      at = b;\n',
     why: 'data where the other file has a hole would be taken for the same',
     tests: ['tree/tree-contents'],
   },

@@ -21,8 +21,10 @@ static bool copy_list(int from, const char *name, int to, const char *as) {
   return length >= 0 && fsetxattr(to, as, list, (size_t)length, 0) == 0;
 }
 
+/* Also where that is unknown: a list that is then not copied narrows the mode. */
 static bool has_list(int fd, const char *name) {
-  return fgetxattr(fd, name, NULL, 0) > 0;
+  ssize_t length = fgetxattr(fd, name, NULL, 0);
+  return length > 0 || (length < 0 && errno != ENODATA && errno != ENOTSUP);
 }
 
 /* Without opening it; also where that is unknown. */
@@ -36,7 +38,7 @@ bool keep_access_list(const struct place *place, int to) {
   struct stat status;
   if (!may_have_list(place)) return true;
   int from = open_regular(place->parent, place->name, &status);
-  if (from < 0) return true;
+  if (from < 0) return errno == ENOENT || errno == ENXIO || errno == ELOOP;
   bool kept = !has_list(from, ACCESS) || copy_list(from, ACCESS, to, ACCESS);
   close(from);
   return kept;
@@ -45,7 +47,9 @@ bool keep_access_list(const struct place *place, int to) {
 /* Beside the copy, not at it: the ids of the list may be none in the namespace that the store is written in. A copy that
  * cannot have it gives the group nothing. */
 void mirror_access_list(int from, int parent, const char *name) {
-  if (!has_list(from, ACCESS)) return;
+  ssize_t length = fgetxattr(from, ACCESS, NULL, 0);
+  if (length < 0 && errno != ENODATA && errno != ENOTSUP) fail(errno, "read the access list", name);
+  if (length <= 0) return;
   int to = openat(parent, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   struct stat status;
   if (to >= 0 && !copy_list(from, ACCESS, to, MIRRORED) &&
