@@ -94,6 +94,9 @@ export const keptJailIdleMilliseconds = 3_600_000;
 /** Of a file that the SDK reads or writes whole, in memory; beyond it a command in the jail does it. */
 export const sdkFileBytes = 16 * 1024 * 1024;
 
+/** One message of an MCP client: a whole file, of which JSON makes up to three times as much, and the rest of a call. */
+export const mcpMessageBytes = 4 * sdkFileBytes;
+
 /** Of what a listing or a search may say, in memory; what is beyond it is cut off, and the answer says so. */
 export const sdkAnswerBytes = 4 * 1024 * 1024;
 

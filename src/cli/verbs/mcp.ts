@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { ExitCode } from '../../base/errno.js';
 import { uniqueName } from '../../base/unique-name.js';
+import { LineTransport } from '../../mcp/line-transport.js';
 import { readWithRoom, roomOf } from '../../mcp/room.js';
 import { makeServer } from '../../mcp/server.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
@@ -59,7 +60,7 @@ export const run: Run = async (call, host) => {
   process.stdout.setMaxListeners(0);
   const end = ended();
   try {
-    await server.connect(new protocol.StdioServerTransport(input, process.stdout));
+    await server.connect(new LineTransport(input, process.stdout, protocol.JSONRPCMessageSchema));
     await end;
   } finally {
     await workspace.close();
