@@ -203,6 +203,19 @@ describe('a command that was asked for', () => {
     }
   });
 
+  it('that cannot be asked for is refused, and the end of the jail is told to nobody for it', async () => {
+    const { commands, sent } = asked();
+    const unheard: unknown[] = [];
+    const listen = (reason: unknown) => void unheard.push(reason);
+    process.on('unhandledRejection', listen);
+    const wrong = { ...silent, plan: [{ do: 'command', argv: ['a\0b'] }] } as const;
+    assert.throws(() => commands.start(wrong, undefined), { code: 'EINVAL' });
+    commands.lose('gone');
+    await nextTurn();
+    process.off('unhandledRejection', listen);
+    assert.deepEqual([unheard, sent], [[], []]);
+  });
+
   it('that could not start has no streams any more', async () => {
     const { commands, say } = asked();
     const { done } = commands.start({ ...silent, input: 'pipe' }, 7);

@@ -114,6 +114,8 @@ export class AskedCommands {
   /** `pid` is the owner of the jail, as the host knows it. */
   start(command: ServedCommand, pid: number | undefined): RunningCommand {
     const id = this.#next++;
+    // First: what cannot be asked for is refused, and nothing waits for it.
+    const asked = startFrame(id, command);
     const streams = new CommandStreams(command.input === 'pipe' ? 3 : 2, command.onOutput);
     const reports: Report[] = [];
     let tellStarted: () => void = () => undefined;
@@ -149,7 +151,7 @@ export class AskedCommands {
         },
       });
     });
-    this.send(startFrame(id, command));
+    this.send(asked);
     const signal = (name: NodeJS.Signals) => {
       const number = Buffer.alloc(4);
       number.writeUInt32LE(constants.signals[name]);
