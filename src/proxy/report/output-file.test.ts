@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -63,8 +64,33 @@ describe('output in a file', () => {
     output.close();
     assert.deepEqual(readdirSync(directory).sort(), ['new', ...names.slice(1)].sort());
     const again = new OutputFile(join(directory, 'new'));
-    assert.throws(() => again.write(Buffer.from('z')), { code: 'EEXIST', operation: 'keep output' });
+    again.write(Buffer.from('z'));
+    assert.equal(again.finish(), undefined);
     assert.equal(readFileSync(join(directory, 'new'), 'utf8'), 'xy');
+  });
+
+  it('is none where it cannot be written, and what writes it goes on', () => {
+    writeFileSync(join(base, 'no directory'), '');
+    const script = `
+const { OutputFile } = await import(${JSON.stringify(new URL('output-file.js', import.meta.url).href)});
+for (const path of process.argv.slice(1)) {
+  const output = new OutputFile(path);
+  for (let count = 0; count < 3; count += 1) output.write(Buffer.alloc(2000));
+  console.log(output.finish());
+}`;
+    const paths = [join(base, 'no directory', 'in it'), join(base, 'alone', 'above ulimit -f')];
+    const words = [
+      '-c',
+      'ulimit -f 4; exec "$0" "$@"',
+      process.execPath,
+      '--input-type=module',
+      '-e',
+      script,
+      ...paths,
+    ];
+    const { stdout, stderr } = spawnSync('sh', words, { encoding: 'utf8' });
+    assert.deepEqual([stdout, stderr], ['undefined\nundefined\n', '']);
+    assert.equal(existsSync(join(base, 'alone', 'above ulimit -f')), false);
   });
 
   it('goes where it is older than that, and stays where it is as old', () => {

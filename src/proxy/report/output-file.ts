@@ -1,7 +1,7 @@
 /** Output that a report has no room for, in a file: bounded, and no more of them than a fork keeps. */
 import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fromSystemError, hasCode, isFull } from '../../base/errno.js';
+import { fromSystemError, hasCode } from '../../base/errno.js';
 import { outputFileBytes, outputFilesKept } from '../../base/limits/commands.js';
 
 interface Output {
@@ -28,7 +28,10 @@ export function dropOldOutputs(directory: string, before: number): void {
   for (const { path, changed } of outputsIn(directory)) if (changed < before) rmSync(path, { force: true });
 }
 
-/** Made with its first byte. What cannot be written is not kept, and takes no room: the report says so by having no file. */
+/**
+ * Made with its first byte. What cannot be written, whatever the reason (a full disk, `ulimit -f`), is not kept and takes no room: the
+ * report says so by having no file. It is about a command that runs, which nothing here may end.
+ */
 export class OutputFile {
   readonly #path: string;
   readonly #most: number;
@@ -49,10 +52,8 @@ export class OutputFile {
       for (let at = 0; at < part.length; ) at += writeSync(this.#descriptor, part, at);
       this.#bytes += part.length;
     } catch (error) {
-      if (!isFull(error)) throw fromSystemError(error, 'keep output', this.#path);
-      this.#lost = true;
-      this.close();
-      rmSync(this.#path, { force: true });
+      fromSystemError(error, 'keep output', this.#path); // which throws anything else
+      this.#lose();
     }
   }
 
@@ -64,8 +65,21 @@ export class OutputFile {
 
   close(): void {
     if (this.#descriptor === undefined) return;
-    closeSync(this.#descriptor);
+    const descriptor = this.#descriptor;
     this.#descriptor = undefined;
+    closeSync(descriptor);
+  }
+
+  #lose(): void {
+    this.#lost = true;
+    // One of the same name that was there before is somebody else's.
+    if (this.#descriptor === undefined) return;
+    try {
+      this.close();
+      rmSync(this.#path, { force: true });
+    } catch (error) {
+      fromSystemError(error, 'remove output', this.#path);
+    }
   }
 
   #open(): number {
