@@ -82,6 +82,16 @@ describe('secrets in what is recorded', () => {
     for (const { argv = [] } of corpus.hidden) assert.deepEqual(redactArgv(redactArgv(argv)), redactArgv(argv));
   });
 
+  it('are looked for at once in a run of letters, spaces or options as long as an argument may be', () => {
+    for (const part of ['a', '0f', 'a-', 'x-', 'a.', ' ', 'echo ', ' mysql -pX', 'login x password ']) {
+      const text = `password${part.repeat(131_072 / part.length)} --token hunter2`;
+      const started = performance.now();
+      assert.ok(!redactText(text).includes('hunter2'), part);
+      // Looked at from each of its letters anew it would take minutes.
+      assert.ok(performance.now() - started < 20_000, part);
+    }
+  });
+
   it('are looked for in any text, in time that follows its length', () => {
     fc.assert(
       fc.property(

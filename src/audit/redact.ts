@@ -43,23 +43,25 @@ const formHint = new RegExp(
 const anyHint = new RegExp(`${secretHint.source}|${formHint.source}|://`, 'i');
 
 /** Up to the last `@` before the path: a password may hold one. */
-const userInfo = /\b([a-z][a-z0-9+.-]*:\/\/)([^\s/?#"']+)@/gi;
+const userInfo = /(?<![a-z0-9+.-])([a-z0-9+.-]+:\/\/)([^\s/?#"']+)@/gi;
 /** Within quotes that are escaped themselves; quoted and plain parts in a row, as a shell joins them; or to the end, behind a quote without another. */
 const value = String.raw`\\"(?:[^"\\]|\\[^"])*\\"|(?:"(?:[^"\\]|\\[\s\S])*"|'[^']*'|[^\s&;,"'\\]+|\\[^"])+|["'][\s\S]*`;
+/** From where a run of letters begins, and nowhere within it: a long one is looked at once. */
 const namedValue = new RegExp(
-  String.raw`((?:\\?["'])?)([A-Za-z_][A-Za-z0-9_.-]*)\1(\s*(?::|=)?=>?\s*|\s*:\s+|:(?=\\?["']))(${value})`,
+  String.raw`((?:\\?["'])?)(?<![A-Za-z0-9_.-])([-.0-9]*)([A-Za-z_][A-Za-z0-9_.-]*)\1(\s*(?::|=)?=>?\s*|\s*:\s+|:(?=\\?["']))(${value})`,
   'g',
 );
 const scheme = /\b(bearer|basic|digest|token)\s+[A-Za-z0-9+/_.~=-]{8,}/gi;
 /** `<password>X</password>`. */
 const element = /(<((?:[\w-]*[_-])?(?:password|passwd|secret|token|apikey))>)[^<]+<\/\2/gi;
-/** As SQL and `.netrc` say it. */
-const spoken =
-  /\b(password|identified\s+by|login\s+\S+\s+password)\s+(?:(?<=login\s+\S+\s+password\s+)\S+|'[^']+'|"[^"]+")/gi;
+/** As SQL says it, and `.netrc`. */
+const quoted = /\b(password|identified\s+by)\s+(?:'[^']+'|"[^"]+")/gi;
+const ofLogin = /\b(login\s+\S+\s+password)\s+\S+/gi;
+const written = /\b(echo|printf)\b[\s\S]*/;
 /** What is written into the standard input of a program that reads a secret there. */
 const piped =
-  /\b(echo|printf)\b[^|;&\n]{0,1000}\|(?=[^|;&\n]{0,1000}(?:\bchpasswd\b|--pass[a-z]*-(?:stdin|fd)|--with-token|passwd\s+--stdin))/g;
-const header = /\b((?:proxy-)?authorization|x-[a-z-]*(?:key|token|secret)|(?:set-)?cookie)(\s*:\s*)([^\r\n"']+)/gi;
+  /(?<![^|;&\n])([^|;&\n]*)\|(?=[^|;&\n]*(?:\bchpasswd\b|--pass[a-z]*-(?:stdin|fd)|--with-token|passwd\s+--stdin))/g;
+const header = /\b((?:proxy-)?authorization|x-[a-z-]{0,60}(?:key|token|secret)|(?:set-)?cookie)(\s*:\s*)([^\r\n"']+)/gi;
 
 function hideUserInfo(_whole: string, start: string, user: string): string {
   const colon = user.indexOf(':');
@@ -81,10 +83,10 @@ export function redactText(text: string): string {
   shown = shown.replace(header, (_whole, name: string, colon: string) => `${name}${colon}${hidden}`);
   shown = shown.replace(scheme, (_whole, word: string) => `${word} ${hidden}`);
   shown = shown.replace(element, (_whole, start: string, name: string) => `${start}${hidden}</${name}`);
-  shown = shown.replace(spoken, (_whole, word: string) => `${word} ${hidden}`);
-  shown = shown.replace(piped, (_whole, word: string) => `${word} ${hidden} |`);
-  return shown.replace(namedValue, (whole, quote: string, name: string, sign: string, given: string) =>
-    isSecretName(name) || isKeyVariable(name, given) ? `${quote}${name}${quote}${sign}${hidden}` : whole,
+  for (const form of [quoted, ofLogin]) shown = shown.replace(form, (_whole, word: string) => `${word} ${hidden}`);
+  shown = shown.replace(piped, (_whole, command: string) => `${command.replace(written, `$1 ${hidden} `)}|`);
+  return shown.replace(namedValue, (whole, quote: string, dashes: string, name: string, sign: string, given: string) =>
+    isSecretName(name) || isKeyVariable(name, given) ? `${quote}${dashes}${name}${quote}${sign}${hidden}` : whole,
   );
 }
 
