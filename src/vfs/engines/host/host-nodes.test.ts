@@ -1,9 +1,20 @@
 /** Numbers of a host tree: which entry each is, as long as that is there. */
 import assert from 'node:assert/strict';
-import { closeSync, mkdirSync, mkdtempSync, openSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
+import { ErrnoError } from '../../../base/errno.js';
 import type { Attributes, Opened } from '../../filesystem.js';
 import { HostCalls } from './anchored.js';
 import { hostFileSystem } from './host.js';
@@ -12,6 +23,8 @@ import { HostNodes } from './host-nodes.js';
 const scratch = mkdtempSync(join(tmpdir(), 'ctx-host-nodes-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
 const root = { mode: 0o755, uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
+
+const asRoot = { skip: process.geteuid?.() === 0 ? false : 'only root gives owners' };
 
 describe('an entry of a host tree', () => {
   it('has one number, wherever it is found again, and the root is the root', () => {
@@ -100,5 +113,37 @@ describe('an entry of a host tree', () => {
     assert.throws(() => filesystem.getattr(attributes.inode), { code: 'ESTALE' });
     for (const above of line.slice(0, -1).reverse()) filesystem.rmdir(above, name);
     await filesystem.close();
+  });
+
+  it('is not left behind where it cannot be given its owner, and what came in its place is', asRoot, () => {
+    const place = mkdtempSync(join(scratch, 'owner-'));
+    const filesystem = hostFileSystem({ path: place, writable: true });
+    const { owner } = HostCalls.prototype;
+    const refuse = () => {
+      throw new ErrnoError('EPERM', { operation: 'chown', reason: 'as the test has it' });
+    };
+    HostCalls.prototype.owner = refuse;
+    const other = { mode: 0o700, uid: 12_345, gid: 12_345 };
+    const makings = [
+      () => filesystem.create(1, 'made', other, { read: true, write: true }),
+      () => filesystem.mkdir(1, 'made', other),
+      () => filesystem.symlink(1, 'made', 'x', other),
+    ];
+    try {
+      for (const make of makings) {
+        assert.throws(make, { code: 'EPERM' });
+        assert.deepEqual(readdirSync(place), []);
+      }
+      HostCalls.prototype.owner = () => {
+        renameSync(join(place, 'made'), join(place, 'moved'));
+        writeFileSync(join(place, 'made'), 'of somebody else');
+        refuse();
+      };
+      assert.throws(() => filesystem.mkdir(1, 'made', other), { code: 'EPERM' });
+      assert.deepEqual(readdirSync(place), ['made', 'moved']);
+    } finally {
+      HostCalls.prototype.owner = owner;
+    }
+    filesystem.close();
   });
 });

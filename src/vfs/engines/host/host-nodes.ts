@@ -143,7 +143,7 @@ export class HostNodes {
 /** What says which inode it is: from its time of birth to the end. */
 const { born } = places;
 
-function numbersOf(found: Float64Array): Float64Array {
+export function numbersOf(found: Float64Array): Float64Array {
   return found.slice(born);
 }
 

@@ -38,7 +38,7 @@ import { HostCalls, justThePath, ownPath, places } from './anchored.js';
 import { accessOf, at, kindOf, shown, split } from './host-attributes.js';
 import { HostHandles } from './host-handles.js';
 import { HostLocks } from './host-locks.js';
-import { HostNodes } from './host-nodes.js';
+import { HostNodes, numbersOf } from './host-nodes.js';
 
 export interface HostOptions {
   readonly path: string;
@@ -159,6 +159,7 @@ class HostFileSystem implements FileSystem {
         const inode = this.#nodes.number(directory, name, found);
         return { attributes: shown(inode, found), handle: this.#handles.add(inode, handle, mode) };
       } catch (error) {
+        this.#takeBack('create', descriptor, name, handle);
         this.#calls.close(handle);
         throw error;
       }
@@ -346,10 +347,28 @@ class HostFileSystem implements FileSystem {
       act(into);
       const made = this.#calls.open(operation, into, name, justThePath | constants.O_NOFOLLOW);
       return this.#calls.using(made, (descriptor) => {
-        const found = this.#given(operation, descriptor, creation);
-        return shown(this.#nodes.number(directory, name, found), found);
+        try {
+          const found = this.#given(operation, descriptor, creation);
+          return shown(this.#nodes.number(directory, name, found), found);
+        } catch (error) {
+          this.#takeBack(operation, into, name, descriptor);
+          throw error;
+        }
       });
     });
+  }
+
+  /** What could not be given its owner is not left to another one; what has come in its place since stays. */
+  #takeBack(operation: string, directory: number, name: Name, made: number): void {
+    try {
+      const numbers = numbersOf(this.#calls.stat(operation, made));
+      const there = this.#calls.entry(operation, directory, name);
+      if (there === undefined || numbersOf(there).some((number, index) => number !== numbers[index])) return;
+      if (kindOf(there) === 'directory') this.#calls.rmdir(directory, name);
+      else this.#calls.unlink(directory, name);
+    } catch {
+      // The caller hears what failed first.
+    }
   }
 
   /** To what was just made and is `found`: its owner where that can be given, and its mode, whatever the umask of this process took. */
