@@ -46,6 +46,15 @@ export function mountPoint(directory: string): string {
   }
 }
 
+/** Of fusermount3, which the kernel did not start. */
+export function notStarted(operation: string, cause: Error): ErrnoError {
+  if (hasCode(cause, 'ENOENT')) {
+    return new ErrnoError('ENOSYS', { operation, reason: 'fusermount3 is not installed', remedy, cause });
+  }
+  const { code, reason } = fromSystemError(cause, operation);
+  return new ErrnoError(code, { operation, reason: `fusermount3 could not be started: ${reason}`, cause });
+}
+
 export async function mountFuse(library: FuseLibrary, options: MountOptions): Promise<Mounted> {
   const pair = library.pair();
   if (typeof pair === 'number') throw refuse('EMFILE', options.directory, `no socket could be made (errno ${-pair})`);
@@ -68,12 +77,7 @@ export async function mountFuse(library: FuseLibrary, options: MountOptions): Pr
   if (started !== undefined) {
     closeSync(ours);
     await watcher.end();
-    throw new ErrnoError('ENOSYS', {
-      operation: 'mount',
-      reason: 'fusermount3 is not installed',
-      remedy,
-      cause: started,
-    });
+    throw notStarted('mount', started);
   }
   const descriptor = library.receive(ours);
   if (descriptor < 0) {

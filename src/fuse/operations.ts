@@ -4,6 +4,7 @@
  */
 import { constants as openConstants } from 'node:fs';
 import { constants } from 'node:os';
+import { ErrnoError } from '../base/errno.js';
 import { type Answer, ask, type Steps } from '../vfs/answer.js';
 import { failure } from '../vfs/failure.js';
 import type {
@@ -365,15 +366,25 @@ export class Operations {
     return at;
   }
 
-  /** Number 0 says that nothing is known of it: of `.` and `..`, and of what is gone since. */
+  /** Number 0 says that nothing is known of it: of `.` and `..`, of what is gone since, and of what cannot be looked at now. */
   *#entryPlus({ inode: directory, reply }: Request, entry: Entry, at: number, isDot: boolean): Steps<void> {
-    const found = isDot ? undefined : yield* ask(this.#fs.lookup(directory, entry.name));
+    const found = isDot ? undefined : yield* this.#looked(directory, entry.name);
     if (found === undefined || found.inode !== entry.inode) {
       reply.fill(0, at, at + 128);
       return;
     }
     this.nodes.told(found.inode, directory);
     writeEntry(reply, found, this.#shown(found), at);
+  }
+
+  /** The process that lists hears of one that fails when it asks for it: the other names are there. */
+  *#looked(directory: Inode, name: Name): Steps<Attributes | undefined> {
+    try {
+      return yield* ask(this.#fs.lookup(directory, name));
+    } catch (error) {
+      if (error instanceof ErrnoError) return undefined;
+      throw error;
+    }
   }
 
   *fallocate(request: Request): Steps<number> {

@@ -21,7 +21,7 @@ import { nativeProgram } from '../base/native-program.js';
 import type { FileSystem, KnownEntry } from '../vfs/filesystem.js';
 import { Invalidation } from './invalidation.js';
 import { readReply, requestOf } from './kernel-fixture.js';
-import { fuseLibrary, mountFuse, mountPoint, mountsAt, ownMounts } from './mount.js';
+import { fuseLibrary, mountFuse, mountPoint, mountsAt, notStarted, ownMounts } from './mount.js';
 import { Nodes } from './nodes.js';
 import { type LoopDispatch, serveOnLoop } from './serve-on-loop.js';
 import { changesMeanwhile } from './served-mount.js';
@@ -287,6 +287,18 @@ describe('where a tree can be mounted', () => {
     } finally {
       process.env['PATH'] = PATH;
       rmSync(directory, { recursive: true });
+    }
+  });
+
+  it('says that fusermount3 is missing only where it is', () => {
+    for (const [code, expected, text] of [
+      ['ENOENT', 'ENOSYS', /not installed/],
+      ['EAGAIN', 'EAGAIN', /could not be started/],
+      ['EACCES', 'EACCES', /could not be started/],
+    ] as const) {
+      const error = notStarted('mount', Object.assign(new Error(`spawn fusermount3 ${code}`), { code, errno: -1 }));
+      assert.equal(error.code, expected);
+      assert.match(error.message, text);
     }
   });
 

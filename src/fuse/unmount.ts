@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ErrnoError } from '../base/errno.js';
 import { systemPath } from '../base/system-programs.js';
-import { mountsAt } from './mount.js';
+import { mountsAt, notStarted } from './mount.js';
 
 const serverEndMilliseconds = 60_000;
 const lookMilliseconds = 10;
@@ -23,15 +23,7 @@ export async function unmount(directory: string): Promise<void> {
     encoding: 'utf8',
     env: { PATH: systemPath },
   });
-  if (error !== undefined) {
-    const remedy = 'install fuse3 (apt-get install fuse3)';
-    throw new ErrnoError('ENOSYS', {
-      operation: 'unmount',
-      reason: 'fusermount3 is not installed',
-      remedy,
-      cause: error,
-    });
-  }
+  if (error !== undefined) throw notStarted('unmount', error);
   if (status !== 0) {
     const busy = /busy/.test(stderr);
     throw new ErrnoError(busy ? 'EBUSY' : 'EPERM', {
