@@ -95,6 +95,7 @@ describe('an anchor in a file', () => {
       () => fileAnchor(directory).next(),
       () => fileAnchor(directory).commit(points[0] as AnchorPoint),
       () => fileAnchor(below).commit(points[0] as AnchorPoint),
+      () => fileAnchor('/proc/nothing/here/points').commit(points[0] as AnchorPoint),
     ]) {
       assert.throws(act, { operation: 'anchor' });
     }

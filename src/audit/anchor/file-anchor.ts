@@ -1,9 +1,11 @@
 /** A file of JSON lines, one a point, only ever appended to: `chattr +a`, another mount or another machine make it stronger. */
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { canonicalJson } from '../../base/canonical-json.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { having, integer, parsedAs, text } from '../../base/shape.js';
+import { writeWhole } from '../../base/write-whole.js';
 import type { Anchor, AnchorPoint, AnchorState } from '../anchor.js';
 
 const pointShape = having({ counter: integer(0), seq: integer(0), head: text, root: text });
@@ -33,10 +35,10 @@ export function fileAnchor(path: string, name = `file:${path}`): Anchor {
     next: () => (points().at(-1)?.counter ?? 0) + 1,
     commit(point) {
       try {
-        mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+        makeDirectory(dirname(path));
         const descriptor = openSync(path, 'a', 0o600);
         try {
-          writeSync(descriptor, `${canonicalJson({ ...point })}\n`);
+          writeWhole(descriptor, Buffer.from(`${canonicalJson({ ...point })}\n`));
           fsyncSync(descriptor);
         } finally {
           closeSync(descriptor);

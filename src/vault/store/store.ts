@@ -1,9 +1,9 @@
 /** The store: one directory of plain files that holds every vault. Opening it makes it, or refuses what it cannot read. */
 
-import { existsSync, mkdirSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { statSync } from 'node:fs';
 import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
-import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { ErrnoError, fromSystemError } from '../../base/errno.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { flag, having, integer, membersOf, ofShape, optional, word } from '../../base/shape.js';
 import { storeFormat, storePaths } from './layout.js';
 import { loadStoreMark } from './store-mark.js';
@@ -58,18 +58,6 @@ export class OlderStore extends ErrnoError {
 
 export function isOlderStore(error: unknown): error is OlderStore {
   return error instanceof ErrnoError && 'olderStore' in error;
-}
-
-/** Not mkdir's `recursive`: it never ends in a filesystem that answers ENOENT to every mkdir, such as /proc. */
-function makeDirectory(path: string): void {
-  try {
-    mkdirSync(path, { mode: 0o700 });
-  } catch (error) {
-    if (hasCode(error, 'EEXIST')) return;
-    if (!hasCode(error, 'ENOENT') || existsSync(dirname(path))) throw error;
-    makeDirectory(dirname(path));
-    mkdirSync(path, { mode: 0o700 });
-  }
 }
 
 /** What the store's place does not allow is said with how to choose another. */
