@@ -34,6 +34,11 @@ describe('read_file', () => {
     }
   });
 
+  it('says how many lines there are where none is asked for', async () => {
+    assert.equal(await read('one\ntwo', { offset: 3 }), '[the file has 2 lines: none from 3 on]');
+    assert.equal(await read('', { offset: 9 }), '[the file has 1 line: none from 9 on]');
+  });
+
   it('says so where a line is cut, on both sides of the limit, and where it is', async () => {
     for (const length of [toolTextCharacters - 1, toolTextCharacters, toolTextCharacters + 1, 3 * toolTextCharacters]) {
       const isCut = length > toolTextCharacters;

@@ -55,6 +55,7 @@ const readTool: McpTool = {
     }
     const lines = bytes.toString('utf8').split('\n');
     const from = input.count('offset') ?? 1;
+    if (from > lines.length) return { text: `[the file has ${counted(lines.length, 'line')}: none from ${from} on]` };
     const taken = linesFrom(lines, from, input.count('limit') ?? most);
     const last = from + taken.length - 1;
     const whole = from === 1 && last === lines.length;

@@ -29,3 +29,9 @@ test('nothing, what is not there, and what is there twice are refused', () => {
     assert.throws(() => edited('f', text, { before, after: 'y', all }), { code: 'EINVAL', path: 'f' });
   }
 });
+
+test('what would be larger than a file may be is refused before it is made', () => {
+  const text = 'a'.repeat(1_000_000);
+  assert.throws(() => edited('f', text, { before: 'a', after: 'b'.repeat(1_000), all: true }), { code: 'EFBIG' });
+  assert.equal(edited('f', text, { before: 'a', after: 'bc', all: true }).text.length, 2_000_000);
+});

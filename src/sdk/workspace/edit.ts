@@ -1,5 +1,6 @@
 /** One text in place of another, in a file. Pure. */
 import { ErrnoError } from '../../base/errno.js';
+import { sdkFileBytes } from '../../base/limits/commands.js';
 
 export interface Edit {
   /** What is there now, exactly; more than once only with `all`. */
@@ -24,6 +25,11 @@ export function edited(path: string, text: string, { before, after, all = false 
   }
   if (count > 1 && !all) {
     throw refuse(`the text to replace is in the file ${count} times`, 'take more lines around it, or replace all');
+  }
+  const bytes = Buffer.byteLength(text) + count * (Buffer.byteLength(after) - Buffer.byteLength(before));
+  if (bytes > sdkFileBytes) {
+    const reason = `expected at most ${sdkFileBytes} bytes, got ${bytes}`;
+    throw new ErrnoError('EFBIG', { operation: 'edit', path, reason, remedy: 'let a command write it' });
   }
   return { text: parts.join(after), count };
 }
