@@ -32,7 +32,7 @@ import {
   removeObject,
 } from './object-store.js';
 import { type Catalogue, kindOf, toolPlaceOf } from './projection/catalogue.js';
-import { controlText, readRegular } from './projection/disk-catalogue.js';
+import { catalogueOf, controlText, readRegular } from './projection/disk-catalogue.js';
 import { mergedCatalogue } from './projection/merged-catalogue.js';
 import { objectView } from './projection/object-view.js';
 import { agentTexts, toolTexts } from './spec.js';
@@ -219,6 +219,29 @@ describe('what there is of an object for a decision', () => {
       [true, false, undefined],
       'its directory is not in the path',
     );
+  });
+});
+
+describe('a policy of its own', () => {
+  it('that is there and is no file that can be read is not an absent one, which would leave all to the agents', () => {
+    const { roots } = stage();
+    const { directory } = makeObject(roots, 'system', 'tool', 'odd', toolTexts('odd', {}));
+    writeFileSync(join(dirname(directory), 'odd'), '', { mode: 0o755 });
+    const tool = () => catalogueOf(roots).tool('tool', 'odd');
+    const path = join(directory, 'policy');
+    assert.equal(tool()?.problem, undefined);
+    for (const make of [
+      () => mkdirSync(path),
+      () => symlinkSync('elsewhere', path),
+      () => symlinkSync('name', path),
+      () => writeFileSync(path, 'allow everything\n'),
+    ]) {
+      make();
+      assert.equal(typeof tool()?.problem, 'string', String(make));
+      rmSync(path, { recursive: true });
+    }
+    writeFileSync(path, 'allow a_t tool:odd execute\n');
+    assert.deepEqual([tool()?.problem, tool()?.facts.policy?.rules.length], [undefined, 1]);
   });
 });
 

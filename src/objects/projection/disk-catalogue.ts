@@ -74,15 +74,17 @@ function factsOf(about: BigIntStats): FoundObject['facts'] {
   return { exists: true, visible: true, file };
 }
 
-/** The value of a control file that a decision is about, or what is wrong with it. */
+/** The value of a control file that a decision is about, or what is wrong with it: one that is there and cannot be read is not an absent one. */
 function parsed<T>(path: string, shown: string, parse: (text: string, file: string) => T) {
-  const text = controlText(path);
-  if (text === undefined) return {};
   try {
-    return { value: parse(text.read().toString('utf8'), shown) };
+    const about = lstatSync(path, { throwIfNoEntry: false });
+    if (about === undefined) return {};
+    if (!about.isFile()) return { problem: `${shown}: expected a regular file` };
+    return { value: parse(readRegular(path).toString('utf8'), shown) };
   } catch (error) {
-    if (!(error instanceof ErrnoError)) throw error;
-    return { problem: error.reason };
+    if (hasCode(error, 'ENOTDIR') || hasCode(error, 'ENAMETOOLONG')) return {};
+    const { reason } = error instanceof ErrnoError ? error : fromSystemError(error, 'read', path);
+    return { problem: reason };
   }
 }
 

@@ -49,7 +49,11 @@ put('shared/other/file');
 put('model/openai/small.d/name', 'small\n');
 put('model/openai/large.d/name', 'large\n');
 put('model/empty/file');
-const staged = stageSource({ root, uid }, 'user', 'src', { server: {} as never, from: 'x', cap: 'fork ro\n' });
+const staged = stageSource({ root, uid }, 'user', 'src', {
+  server: { kind: 'http', url: 'http://a', headers: {} },
+  from: 'x',
+  cap: 'fork ro\n',
+});
 writeToolList(
   staged.directory,
   printToolList(toolList('src', [{ name: 'one', description: 'd', inputSchema: { type: 'object' } }]), 'server 1'),
