@@ -3,14 +3,14 @@
  * has a say. Whatever this grants, the whole Authority grants too, since that adds reads outside of the workspace and
  * nothing else; whatever it does not grant is asked of the whole. Most calls need no more.
  */
-import { realpath, stat, statSync } from 'node:fs';
+import { lstat, realpath, statSync } from 'node:fs';
 import { posix } from 'node:path';
 import { contains } from '../authority/absolute-path.js';
 import { noNetwork } from '../authority/network.js';
 import { makeSurface } from '../authority/surface.js';
 import { systemDirectories } from '../authority/system-profile.js';
 import { fromSystemError } from '../base/errno.js';
-import { workspaceOf } from '../proxy/workspace.js';
+import { isOwnRepository, workspaceOf } from '../proxy/workspace.js';
 import { vaultId, vaultPaths } from '../vault/store/layout.js';
 import { type HookGrants, surfaceGrants } from './grants.js';
 import type { HookHost } from './hook-host.js';
@@ -25,11 +25,12 @@ function canonical(path: string): Promise<string> {
   });
 }
 
-function exists(path: string): Promise<boolean> {
+/** Of what is at the path itself, be it a link; undefined where there is nothing that we may see. */
+function ownerOf(path: string): Promise<number | undefined> {
   return new Promise((settle, fail) => {
-    stat(path, (error) => {
-      if (error === null) settle(true);
-      else if (error.code === 'ENOENT' || error.code === 'EACCES' || error.code === 'ENOTDIR') settle(false);
+    lstat(path, (error, about) => {
+      if (error === null) settle(about.uid);
+      else if (error.code === 'ENOENT' || error.code === 'EACCES' || error.code === 'ENOTDIR') settle(undefined);
       else fail(fromSystemError(error, 'stat', path));
     });
   });
@@ -46,7 +47,10 @@ async function originOf(host: HookHost, directory: string): Promise<string> {
   const repositories = new Set<string>();
   await Promise.all(
     upwards(directory).map(async (path) => {
-      if (await exists(posix.join(path, '.git'))) repositories.add(path);
+      const git = await ownerOf(posix.join(path, '.git'));
+      if (git === undefined) return;
+      const owners = { git, directory: (await ownerOf(path)) ?? git };
+      if (isOwnRepository(owners, process.geteuid?.() ?? owners.directory)) repositories.add(path);
     }),
   );
   return workspaceOf(directory, {
@@ -61,8 +65,8 @@ async function originOf(host: HookHost, directory: string): Promise<string> {
 const systemPlaces = ['/etc', ...systemDirectories];
 
 async function operatorHasASay(host: HookHost): Promise<boolean> {
-  const files = host.operatorDirectories.map((directory) => exists(posix.join(directory, 'agents.toml')));
-  return (await Promise.all(files)).includes(true);
+  const files = host.operatorDirectories.map((directory) => ownerOf(posix.join(directory, 'agents.toml')));
+  return (await Promise.all(files)).some((owner) => owner !== undefined);
 }
 
 /** Undefined where only the whole Authority can say. */

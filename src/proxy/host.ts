@@ -1,5 +1,5 @@
 /** What the proxy knows of the machine and the person, gathered once by the composition root. */
-import { realpathSync, statSync } from 'node:fs';
+import { lstatSync, realpathSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AuditPlaces } from '../audit/places.js';
 import type { Recorder } from '../audit/record.js';
@@ -15,7 +15,7 @@ import type { Owner } from '../vault/vault.js';
 import type { ViewSource } from './agent-views.js';
 import type { AskedTree, WrittenTree } from './asked-tree.js';
 import { refuseForeignLinks } from './canonical-paths.js';
-import { workspaceOf } from './workspace.js';
+import { isOwnRepository, workspaceOf } from './workspace.js';
 
 export interface SourceInView {
   readonly name: string;
@@ -79,12 +79,12 @@ export interface Host {
   warn?(text: string): void;
 }
 
-function exists(path: string): boolean {
+/** Of what is at the path itself, be it a link; undefined where there is nothing that we may see. */
+function ownerOf(path: string): number | undefined {
   try {
-    statSync(path);
-    return true;
+    return lstatSync(path).uid;
   } catch (error) {
-    if (hasCode(error, 'ENOENT') || hasCode(error, 'EACCES') || hasCode(error, 'ENOTDIR')) return false;
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'EACCES') || hasCode(error, 'ENOTDIR')) return undefined;
     throw fromSystemError(error, 'stat', path);
   }
 }
@@ -122,8 +122,11 @@ export function placeOf(host: Host, cwd: string): Place {
   const origin = workspaceOf(directory, {
     home: host.home,
     store: host.store.directory,
-    hasVault: (path) => exists(vaultPaths(host.store.directory, vaultId(path)).meta),
-    isRepository: (path) => exists(join(path, '.git')),
+    hasVault: (path) => ownerOf(vaultPaths(host.store.directory, vaultId(path)).meta) !== undefined,
+    isRepository: (path) => {
+      const git = ownerOf(join(path, '.git'));
+      return git !== undefined && isOwnRepository({ git, directory: ownerOf(path) ?? git }, host.uid);
+    },
   });
   const about = statSync(origin);
   if (!about.isDirectory()) {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../test/property/seeded.js';
 import { hasCode } from '../base/errno.js';
-import { type WorkspaceFacts, workspaceOf } from './workspace.js';
+import { isOwnRepository, type WorkspaceFacts, workspaceOf } from './workspace.js';
 
 function facts(
   more: { vaults?: readonly string[]; repositories?: readonly string[]; home?: string } = {},
@@ -30,6 +30,20 @@ describe('the workspace of a directory', () => {
       workspaceOf('/home/ada/project/vendor/lib/src', facts({ repositories })),
       '/home/ada/project/vendor/lib',
     );
+  });
+
+  it('is no repository that another user has put into a directory of neither', () => {
+    const [me, other, root] = [1000, 1001, 0];
+    for (const [git, directory, counts] of [
+      [me, other, true],
+      [root, other, true],
+      [other, other, true],
+      [other, root, false],
+      [other, me, false],
+    ] as const)
+      assert.equal(isOwnRepository({ git, directory }, me), counts, `${git} in a directory of ${directory}`);
+    assert.equal(isOwnRepository({ git: me, directory: me }, root), true);
+    assert.equal(isOwnRepository({ git: me, directory: root }, root), false);
   });
 
   it('is what has a vault already, before any repository', () => {

@@ -8,7 +8,22 @@ export interface WorkspaceFacts {
   readonly home: string;
   readonly store: string;
   hasVault(directory: string): boolean;
+  /** Whether it has a `.git` that counts (`isOwnRepository`). */
   isRepository(directory: string): boolean;
+}
+
+/** User ids of a `.git`, itself and not what it may lead to, and of the directory that it is in. */
+export interface RepositoryOwners {
+  readonly git: number;
+  readonly directory: number;
+}
+
+/**
+ * Whether a `.git` makes a directory the workspace of what is below it: one of the caller's, of root's, or of the owner of that directory.
+ * Another user who can make files there (in a directory like `/tmp`) could else widen what the caller's commands see and write.
+ */
+export function isOwnRepository({ git, directory }: RepositoryOwners, uid: number): boolean {
+  return git === uid || git === 0 || git === directory;
 }
 
 /** Directories of the system: a fork of one of them would be no project's. */
