@@ -88,6 +88,14 @@ static bool is_unchanged(const struct stat *before, const struct stat *after) {
          nanoseconds(before->st_ctim) == nanoseconds(after->st_ctim);
 }
 
+/*
+ * Until when its times can be trusted takes too long to wait for: with a change time of 0 it counts as changed the next
+ * time it is looked at.
+ */
+static bool is_looked_at_again(const struct stat *status) {
+  return keeps_seconds(status) && is_racy(status);
+}
+
 static enum outcome copy_file(const char *name, struct leaf *leaf, int target, const struct options *options,
                               atomic_ullong *copied) {
   mode_t mode = (leaf->status.st_mode & 0777) | 0600; /* attributes are given to files that can be written */
@@ -103,12 +111,13 @@ static enum outcome copy_file(const char *name, struct leaf *leaf, int target, c
       nap_until_trusted(&leaf->status);
       if (fstat(leaf->fd, &leaf->status) != 0) error = errno;
     }
-    bool trusted = !is_racy(&leaf->status);
+    bool again = is_looked_at_again(&leaf->status), trusted = again || !is_racy(&leaf->status);
     if (error == 0) error = copy_content(leaf->fd, to, &leaf->status, copied);
     struct stat after;
     if (error == 0 && fstat(leaf->fd, &after) != 0) error = errno;
     if (error == 0 && trusted && is_unchanged(&leaf->status, &after)) outcome = LEAF_COPIED;
     if (error == 0) leaf->status = after;
+    if (outcome == LEAF_COPIED && again) leaf->status.st_ctim = (struct timespec){0};
   }
   if (error == 0) error = copy_user_attributes(leaf->fd, to);
   if (error == 0) {
@@ -143,6 +152,7 @@ static enum outcome copy_special(int directory, const char *name, struct leaf *l
                                  const struct options *options) {
   struct stat after;
   if (is_racy(&leaf->status)) nap_until_trusted(&leaf->status);
+  bool again = is_looked_at_again(&leaf->status);
   if (S_ISLNK(leaf->status.st_mode)) {
     char text[PATH_MAX + 1];
     ssize_t length = readlinkat(directory, name, text, PATH_MAX);
@@ -154,8 +164,10 @@ static enum outcome copy_special(int directory, const char *name, struct leaf *l
   }
   int error = set_link_metadata(name, &leaf->status, target, options);
   if (error != 0) return failed(leaf, error, "set metadata");
-  if (fstatat(directory, name, &after, AT_SYMLINK_NOFOLLOW) == 0 && is_unchanged(&leaf->status, &after))
+  if (fstatat(directory, name, &after, AT_SYMLINK_NOFOLLOW) == 0 && is_unchanged(&leaf->status, &after)) {
+    if (again) leaf->status.st_ctim = (struct timespec){0};
     return LEAF_COPIED;
+  }
   leaf->error = EBUSY;
   leaf->why = "it changed while it was copied";
   return LEAF_UNSTABLE;

@@ -6,6 +6,8 @@
 
 /* Times are kept at the kernel's tick (up to 10 ms): a change within the same tick would not show. */
 #define RACY_NANOSECONDS 20000000
+/* Some filesystems keep whole seconds, FAT every other one. */
+#define RACY_SECONDS 2
 
 int64_t nanoseconds(struct timespec time) {
   return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
@@ -17,10 +19,18 @@ static int64_t age(const struct stat *status) {
   return nanoseconds(now) - nanoseconds(status->st_ctim);
 }
 
+bool keeps_seconds(const struct stat *status) {
+  return status->st_ctim.tv_nsec == 0;
+}
+
+static int64_t racy_for(const struct stat *status) {
+  return RACY_NANOSECONDS + (keeps_seconds(status) ? (int64_t)RACY_SECONDS * 1000000000 : 0);
+}
+
 /* Only the change time counts: the modification time is the writer's to set. One in the future is a clock's jump. */
 bool is_racy(const struct stat *status) {
   int64_t old = age(status);
-  return old < RACY_NANOSECONDS && old > -RACY_NANOSECONDS;
+  return old < racy_for(status) && old > -RACY_NANOSECONDS;
 }
 
 static void nap(int64_t length) {
@@ -30,7 +40,7 @@ static void nap(int64_t length) {
 }
 
 void nap_until_trusted(const struct stat *status) {
-  nap(RACY_NANOSECONDS - age(status));
+  nap(racy_for(status) - age(status));
 }
 
 void nap_in_full(void) {

@@ -68,7 +68,8 @@ char *next_record(struct records *records);
 /* clock.c */
 int64_t nanoseconds(struct timespec time);
 bool is_racy(const struct stat *status);
-void nap_until_trusted(const struct stat *status);
+bool keeps_seconds(const struct stat *status);
+void nap_until_trusted(const struct stat *status); /* not for seconds */
 void nap_in_full(void);
 
 #endif

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
-import { freshPlace, program } from './tree-fixture.js';
+import { freshPlace, isRoot, program } from './tree-fixture.js';
 
 const place = freshPlace();
 const own = ['--user', '--map-root-user', '--mount'];
@@ -10,8 +10,8 @@ const skip =
   spawnSync('unshare', [...own, 'true']).status === 0 ? false : 'this user may make no namespace of its own here';
 
 /** A script in a mount namespace of its own; `$1` is the place, `$2` the program. */
-function run(script: string): string {
-  const words = [...own, 'sh', '-euc', script, 'sh', place.at(), program];
+function run(script: string, namespaces = own): string {
+  const words = [...namespaces, 'sh', '-euc', script, 'sh', place.at(), program];
   const { status, stdout, stderr } = spawnSync('unshare', words, { encoding: 'utf8' });
   assert.equal(status, 0, `${stdout}${stderr}`);
   return stdout;
@@ -81,5 +81,29 @@ describe('signatures on a full disk', { skip }, () => {
     const said = run(`${first}; ${full}`);
     assert.match(said, /ENOSPC/);
     assert.match(said, /\0filler\nsignatures\n$/);
+  });
+});
+
+describe('a filesystem that keeps whole seconds', () => {
+  const image = `cd "$1"; mkdir origin; truncate -s 8M image; mkfs.ext4 -q -I 128 image >/dev/null 2>&1; mount -o loop image origin
+    rmdir origin/lost+found`;
+  const mounted = (script: string) => run(`${image}; ${script}; umount origin`, ['--mount']);
+
+  function cannotMount(): string | undefined {
+    if (!isRoot) return 'needs root to mount an image';
+    const words = ['--mount', 'sh', '-euc', `${image}; umount origin; rm -r origin image`, 'sh', place.at()];
+    return spawnSync('unshare', words).status === 0 ? undefined : 'needs mkfs.ext4 and a loop device';
+  }
+
+  it('hides no edit of the second in which a file was copied or looked at', (context) => {
+    const reason = cannotMount();
+    if (reason !== undefined) return context.skip(reason);
+    const said = mounted(`while test $(date +%N) -gt 200000000; do sleep 0.05; done
+      for each in copied seen; do echo one > origin/$each; done; ln -s one origin/link
+      "$2" copy origin trunk --out signatures; echo two > origin/copied; ln -sfn two origin/link
+      "$2" scan origin --against signatures --out signatures >/dev/null; echo two > origin/seen
+      "$2" scan origin --against signatures --out signatures; echo; sleep 2.1
+      "$2" scan origin --against signatures --out signatures >/dev/null; "$2" scan origin --against signatures`);
+    assert.deepEqual(said.split('\n'), ['copied\0changed\0link\0changed\0seen\0changed\0', '']);
   });
 });
