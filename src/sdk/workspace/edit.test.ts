@@ -30,6 +30,16 @@ test('nothing, what is not there, and what is there twice are refused', () => {
   }
 });
 
+test('half of a character is not found in a whole one', () => {
+  for (const [before, after] of [
+    ['\ud83d', 'x'],
+    ['\ude00', 'x'],
+    ['a', '\ud83d'],
+  ] as const)
+    assert.throws(() => edited('f', 'a\ud83d\ude00', { before, after }), { code: 'EINVAL', path: 'f' });
+  assert.equal(edited('f', 'a\ud83d\ude00', { before: '\ud83d\ude00', after: '\ud83c\udf89' }).text, 'a\ud83c\udf89');
+});
+
 test('what would be larger than a file may be is refused before it is made', () => {
   const text = 'a'.repeat(1_000_000);
   assert.throws(() => edited('f', text, { before: 'a', after: 'b'.repeat(1_000), all: true }), { code: 'EFBIG' });

@@ -9,6 +9,8 @@ export interface Edit {
   readonly all?: boolean | undefined;
 }
 
+const halfPair = /\p{Surrogate}/u;
+
 export interface Edited {
   readonly text: string;
   readonly count: number;
@@ -18,6 +20,10 @@ export function edited(path: string, text: string, { before, after, all = false 
   const refuse = (reason: string, remedy: string) =>
     new ErrnoError('EINVAL', { operation: 'edit', path, reason, remedy });
   if (before === '') throw refuse('expected a text to replace', 'write the whole file instead');
+  // It would be found within a character, which would be written as two halves.
+  if (halfPair.test(before) || halfPair.test(after)) {
+    throw refuse('expected texts without half of a surrogate pair', 'take the whole character');
+  }
   const parts = text.split(before);
   const count = parts.length - 1;
   if (count === 0) {

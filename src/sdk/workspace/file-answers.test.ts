@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ErrnoError } from '../../base/errno.js';
+import { encodePath } from '../../base/path-bytes.js';
 import { entriesOf, failureOf, listCommand, matchesOf, operand, searchCommand, writeCommand } from './file-answers.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'ctx-files-'));
@@ -63,6 +64,20 @@ describe('file operations as commands', () => {
     for (const { line, text } of found) assert.deepEqual([line, text], [2, 'needle: two']);
   });
 
+  it('name files that are not UTF-8 so that they are read by that name', () => {
+    writeFileSync(
+      Buffer.concat([Buffer.from(`${directory}/`), Buffer.from([0x6f, 0xff, 0x64])]),
+      'needle \xff\n',
+      'latin1',
+    );
+    const path = 'o\udcffd';
+    assert.ok(entriesOf(run(listCommand('.', 1))).some((entry) => entry.path === path));
+    assert.deepEqual(
+      matchesOf(Buffer.from([...encodePath(`./${path}`), ...Buffer.from('\x001:needle \xff\n', 'latin1')])),
+      [{ path, line: 1, text: 'needle \ufffd' }],
+    );
+  });
+
   it('give the last line of a match that was cut off as far as it came, and no other twice', () => {
     const whole = Buffer.from('a\x001:one\nb\nc\x0022:two\n');
     const counts = Array.from({ length: whole.length + 1 }, (_, end) => matchesOf(whole.subarray(0, end)).length);
@@ -72,6 +87,9 @@ describe('file operations as commands', () => {
 
   it('refuse what is no path and no pattern', () => {
     for (const path of ['', 'a\0b']) assert.throws(() => operand(path), ErrnoError);
+    for (const path of ['a/', '.', 'a/.', '..', '../..', '/'])
+      assert.throws(() => writeCommand(path), { code: 'EISDIR' }, path);
+    for (const path of ['a', '.a', 'a.', '...', 'a/..b']) writeCommand(path);
     for (const pattern of ['', 'a\nb', 'a\0']) assert.throws(() => searchCommand(pattern, {}), ErrnoError);
   });
 

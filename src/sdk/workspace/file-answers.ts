@@ -1,5 +1,6 @@
 /** File operations as commands, and what their answers mean. Pure. */
 import { type ErrnoCode, ErrnoError } from '../../base/errno.js';
+import { decodePath } from '../../base/path-bytes.js';
 
 export interface ListedEntry {
   /** Relative to the directory that was listed. */
@@ -51,6 +52,9 @@ export function readCommand(path: string, bytes: number): readonly string[] {
 /** In place: the file keeps its mode, and a link stays one. As one command, so that one step back undoes it. */
 export function writeCommand(path: string): readonly string[] {
   const target = operand(path);
+  if (/(^|\/)\.{0,2}$/.test(target)) {
+    throw new ErrnoError('EISDIR', { operation: 'write', path, reason: 'expected the path of a file' });
+  }
   const directory = target.slice(0, target.lastIndexOf('/')) || '/';
   // Quoted words are read before the command runs, unlike `$1`.
   return ['sh', '-c', `mkdir -p -- ${quoted(directory)} && tee -- ${quoted(target)} > /dev/null`];
@@ -64,9 +68,9 @@ export function listCommand(path: string, depth: number): readonly string[] {
 
 const types: Readonly<Record<string, ListedEntry['type']>> = { f: 'file', d: 'directory', l: 'symlink' };
 
-/** Of an answer that was cut off, what is whole. */
+/** Of an answer that was cut off, what is whole. Names are such that they can be read, also where they are not UTF-8. */
 export function entriesOf(answer: Buffer): readonly ListedEntry[] {
-  const fields = answer.toString('utf8').split('\0');
+  const fields = decodePath(answer).split('\0');
   const entries: ListedEntry[] = [];
   for (let at = 0; at + 3 < fields.length; at += 3) {
     const [facts = '', path = '', target = ''] = fields.slice(at, at + 3);
@@ -108,8 +112,14 @@ export function searchCommand(pattern: string, options: SearchOptions): readonly
 /** A name ends with a zero byte and may hold line ends; a line ends with one. Of an answer that was cut off, what is whole. */
 export function matchesOf(answer: Buffer): readonly SearchMatch[] {
   const found: SearchMatch[] = [];
-  for (const [, path = '', line, text = ''] of answer.toString('utf8').matchAll(/([^\0]+)\0(\d+):([^\n]*)(?:\n|$)/gy))
-    found.push({ path: path.replace(/^(?:\.\/)+/, ''), line: Number(line), text });
+  for (const [, path = '', line, text = ''] of decodePath(answer).matchAll(/([^\0]+)\0(\d+):([^\n]*)(?:\n|$)/gy)) {
+    // Of a line it is the text that counts, and of a name its bytes.
+    found.push({
+      path: path.replace(/^(?:\.\/)+/, ''),
+      line: Number(line),
+      text: text.replace(/\p{Surrogate}/gu, '\ufffd'),
+    });
+  }
   return found;
 }
 

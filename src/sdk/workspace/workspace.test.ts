@@ -217,6 +217,17 @@ describe('a workspace', () => {
     await workspace.close();
   });
 
+  it('runs many commands at once without a word on its streams', async () => {
+    const workspace = await opened.open({ wait: true });
+    const warned: Error[] = [];
+    const listen = (warning: Error) => void warned.push(warning);
+    process.on('warning', listen);
+    await Promise.all(Array.from({ length: 12 }, () => workspace.run(['true'])));
+    await sleep(0);
+    process.off('warning', listen);
+    assert.deepEqual(warned, []);
+  });
+
   it('answers in the order in which it was asked', async () => {
     const workspace = await opened.open();
     const paths = async () => (await workspace.status()).changes.map(({ path }) => path);

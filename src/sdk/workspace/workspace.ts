@@ -7,6 +7,7 @@
  * Commands run beside each other, and beside what only looks. What changes the fork as a whole, such as an apply, waits for the
  * commands that were asked for before it, and those that come later wait for it; kept jails that a caller starts are apart.
  */
+import { setMaxListeners } from 'node:events';
 import { ErrnoError, hasCode } from '../../base/errno.js';
 import { SharedTurns, Turns } from '../../base/turns.js';
 import type { Operation, Plan } from '../../jail/operation.js';
@@ -62,6 +63,8 @@ export class Workspace extends Fork {
     this.#host = host;
     this.#options = options;
     this.#place = place;
+    // Every command that runs listens for it: Node takes more than ten for a leak, and says so on stderr.
+    setMaxListeners(0, this.#closing.signal);
   }
 
   /** After what was asked before it; not at all where the signal came first. */
