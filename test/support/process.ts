@@ -104,9 +104,9 @@ export function processesCalled(...words: readonly string[]): number[] {
     .map(Number);
 }
 
-export async function until(holds: () => boolean, what: string, seconds = 120): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>, what: string, seconds = 120): Promise<void> {
   const end = Date.now() + seconds * slowness * 1000;
-  while (!holds()) {
+  while (!(await holds())) {
     if (Date.now() > end) throw new Error(`waited ${seconds * slowness} s in vain until ${what}`);
     await sleep(10);
   }
