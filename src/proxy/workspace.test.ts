@@ -63,6 +63,10 @@ describe('the workspace of a directory', () => {
       '/',
       '/etc',
       '/usr',
+      '/usr/lib',
+      '/usr/local',
+      '/usr/local/share',
+      '/var/lib',
       '/tmp',
       '/var/tmp',
       '/root',
@@ -80,7 +84,16 @@ describe('the workspace of a directory', () => {
   });
 
   it('may be a project in any of those places', () => {
-    for (const directory of ['/tmp/x', '/usr/src/app', '/opt/app', '/home/adam', '/srv', '/app']) {
+    for (const directory of [
+      '/tmp/x',
+      '/usr/src/app',
+      '/usr/local/app',
+      '/var/www',
+      '/opt/app',
+      '/home/adam',
+      '/srv',
+      '/app',
+    ]) {
       assert.equal(workspaceOf(directory, facts()), directory);
     }
   });

@@ -37,16 +37,22 @@ const systemRoots = [
   '/lib',
   '/lib64',
   '/media',
+  '/nix',
+  '/nix/store',
   '/opt',
   '/proc',
   '/root',
   '/run',
   '/sbin',
+  '/snap',
   '/sys',
   '/tmp',
   '/usr',
+  ...['/usr', '/usr/local'].flatMap((top) =>
+    'bin etc games include lib lib32 lib64 libexec local man sbin share src'.split(' ').map((name) => `${top}/${name}`),
+  ),
   '/var',
-  '/var/tmp',
+  ...['cache', 'lib', 'log', 'spool', 'tmp'].map((name) => `/var/${name}`),
 ];
 
 /** What the kernel shows of itself looks like files and is none; copying it would never end. */

@@ -21,7 +21,7 @@ import { readForkMeta } from './store/fork-meta.js';
 import { rootKey, storePaths, workspaceRoot } from './store/layout.js';
 import { lookAtRoot } from './store/trunk-look.js';
 import { readVaultMeta, writeVaultMeta } from './store/vault-meta.js';
-import { Tree } from './tree/tree.js';
+import { type CopyOptions, type Problem, Tree } from './tree/tree.js';
 import { isRoot, program } from './tree/tree-fixture.js';
 import {
   closeFork,
@@ -37,7 +37,33 @@ import {
 const { at, write, withFork, command, access, request, shown } = freshVault();
 const put = (path: string, text: string) => (directory: string) => writeFileSync(join(directory, path), text);
 
+/** Whose copy takes until it is stopped. */
+class SlowTree extends Tree {
+  override async copy({ signal }: CopyOptions): Promise<Problem[]> {
+    await new Promise((resolve) => signal?.addEventListener('abort', resolve));
+    throw signal?.reason;
+  }
+}
+
 describe('a vault', () => {
+  it('of a directory that is much larger than projects are is made only where that was asked for', async () => {
+    for (const name of ['a', 'b', 'c']) write(`project/${name}`, 'mine');
+    const slow = request({ tree: new SlowTree({ program }) });
+    for (const unasked of [
+      { mostBytes: 1, mostFiles: 1000 },
+      { mostBytes: 1e9, mostFiles: 2 },
+    ]) {
+      await assert.rejects(openFork({ ...slow, unasked }), {
+        code: 'E2BIG',
+        path: at('project'),
+        remedy: /ctx vault create copies this directory all the same, ctx vault create --no-copy/,
+      });
+      assert.equal(readVaultMeta(access().paths.meta), undefined);
+      assert.equal(existsSync(access().paths.layers), false);
+    }
+    assert.equal((await importVault(request())).problems?.length, 0);
+  });
+
   it('is imported once, with what cannot be copied named, and is whole before anything names it', async () => {
     write('project/own', 'mine');
     const { paths } = access();
@@ -53,7 +79,7 @@ describe('a vault', () => {
       [1, 0, 'main', { [workspaceRoot]: at('project') }, 'api', { maxFiles: 1000 }, 2, undefined],
     );
     assert.match(known?.[workspaceRoot]?.is ?? '', /^\d+:\d+$/);
-    const again = await importVault(request());
+    const again = await importVault(request({ unasked: { mostBytes: 0, mostFiles: 0 } }));
     assert.deepEqual([again.problems, again.vault.created], [undefined, first.vault.created]);
     for (const directory of [access().paths.layers, access().paths.forks])
       assert.equal(statSync(directory).mode & 0o777, 0o700);

@@ -23,9 +23,10 @@
  */
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { unaskedBytes, unaskedFiles } from '../base/limits/store.js';
 import { type ForkLock, lockInTurn } from './store/fork-lock.js';
 import { type ForkMeta, isSuspect, readForkMeta, writeForkMeta } from './store/fork-meta.js';
-import { importLayer } from './store/import-layer.js';
+import { importLayer, type UnaskedImport } from './store/import-layer.js';
 import { knowRoot, knowRoots } from './store/known-roots.js';
 import { makeLayer, type Owner } from './store/layer-pool.js';
 import { type ForkPaths, mainFork, storeFormat, vaultId, vaultPaths, workspaceRoot } from './store/layout.js';
@@ -70,6 +71,8 @@ export interface VaultRequest {
   readonly limits?: VaultLimits | undefined;
   /** Such a vault keeps no copy of the directory. */
   readonly uncopied?: boolean | undefined;
+  /** Nobody asked for the import of a directory that is seen for the first time. */
+  readonly unasked?: UnaskedImport | undefined;
   /** A fork whose state cannot be read starts afresh: for the process that is about to forget it anyway. */
   readonly afresh?: boolean | undefined;
   /** Nothing of the fork is changed: a migration of the store can still be taken back. */
@@ -287,7 +290,10 @@ export async function importVault(request: VaultRequest): Promise<Imported> {
 
 /** Locks a fork of `origin`; imports the directory when it is seen for the first time. */
 export async function openFork(request: VaultRequest): Promise<OpenFork> {
-  const { vault, problems } = await importVault(request);
+  const { vault, problems } = await importVault({
+    unasked: { mostBytes: unaskedBytes, mostFiles: unaskedFiles },
+    ...request,
+  });
   const more = problems === undefined ? {} : { imported: true, problems };
   return openIn(vaultAccess(request), request, vault.current, more);
 }

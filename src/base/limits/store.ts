@@ -16,6 +16,13 @@ export const workspaceFileBytes = 1024 * 1024;
 export const temporaryBytes = 8 * 1024 * 1024 * 1024;
 export const temporaryFiles = 1_000_000;
 
+/**
+ * What a directory may hold that the first command in it copies unasked, bytes and files: more than most projects do. `ctx vault create`
+ * copies any, and with `--no-copy` none.
+ */
+export const unaskedBytes = 8 * 1024 * 1024 * 1024;
+export const unaskedFiles = 1_000_000;
+
 /** Layers of a kind before some are merged: a cold lookup costs about 1.6 us a layer. */
 export const layersBeforeMerge = 16;
 
