@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/keyctl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,32 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+/* Of later kernels. */
+#ifndef PR_SCHED_CORE
+#define PR_SCHED_CORE 62
+#define PR_SCHED_CORE_GET 0
+#endif
+#ifndef PR_SCHED_CORE_SCOPE_THREAD
+#define PR_SCHED_CORE_SCOPE_THREAD 0
+#endif
+#ifndef PR_GET_IO_FLUSHER
+#define PR_GET_IO_FLUSHER 58
+#endif
+#ifndef PR_SPEC_L1D_FLUSH
+#define PR_SPEC_L1D_FLUSH 2
+#endif
+#ifndef PR_SME_GET_VL
+#define PR_SME_GET_VL 64
+#endif
+#ifndef PR_GET_MDWE
+#define PR_GET_MDWE 66
+#endif
+#ifndef PR_GET_MEMORY_MERGE
+#define PR_GET_MEMORY_MERGE 68
+#endif
 
 bool keeper_key(const char *program, char key[KEY_SIZE]) {
   static const char *const directories[] = {".", "../native"};
@@ -58,6 +85,52 @@ bool read_keeper_word(int socket, char word[WORD_SIZE]) {
   return true;
 }
 
+/* Of more nodes than any kernel knows of. */
+enum { NODE_WORDS = 1024 / 64 };
+
+/* Which memory it takes, and where it is put: numactl. */
+static uint64_t memory_policy(void) {
+  struct {
+    uint64_t nodes[NODE_WORDS], mode;
+  } policy = {0};
+  int mode = 0;
+  policy.mode = syscall(SYS_get_mempolicy, &mode, policy.nodes, sizeof policy.nodes * 8, NULL, 0) == 0 ? (uint64_t)mode : ~0ULL;
+  return hash((const char *)&policy, sizeof policy);
+}
+
+/* How fast a processor may be, and what is inherited of how it is scheduled; all else is to be seen. */
+static uint64_t scheduling(void) {
+  struct {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t times[3];
+    uint32_t least, most;
+  } attributes = {0};
+  uint64_t cookie = 0;
+  syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0);
+  prctl(PR_SCHED_CORE, PR_SCHED_CORE_GET, 0, PR_SCHED_CORE_SCOPE_THREAD, &cookie);
+  const uint64_t parts[] = {attributes.flags, attributes.least, attributes.most, cookie};
+  return hash((const char *)parts, sizeof parts);
+}
+
+/* What a kernel does not know has the same answer for all. */
 void own_traits(char text[TRAITS_SIZE]) {
-  snprintf(text, TRAITS_SIZE, "%d %d %d", prctl(PR_GET_SECUREBITS), personality(0xffffffff), prctl(PR_GET_TIMERSLACK));
+  static const int asked[][2] = {{PR_GET_SECUREBITS},
+                                 {PR_GET_TIMERSLACK},
+                                 {PR_MCE_KILL_GET},
+                                 {PR_GET_IO_FLUSHER},
+                                 {PR_GET_MDWE},
+                                 {PR_GET_MEMORY_MERGE},
+                                 {PR_GET_SPECULATION_CTRL, PR_SPEC_L1D_FLUSH},
+                                 {PR_SVE_GET_VL},
+                                 {PR_SME_GET_VL}};
+  int times = 0;
+  prctl(PR_GET_TSC, &times, 0, 0, 0);
+  int size = snprintf(text, TRAITS_SIZE, "%d %d %llx %llx %ld", personality(0xffffffff), times,
+                      (unsigned long long)memory_policy(), (unsigned long long)scheduling(),
+                      syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 0));
+  for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
+    size += snprintf(text + size, (size_t)(TRAITS_SIZE - size), " %d", prctl(asked[i][0], asked[i][1], 0, 0, 0));
 }

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { KEY_SIZE = 17, TRAITS_SIZE = 64 };
+enum { KEY_SIZE = 17, TRAITS_SIZE = 512 };
 
 /* Of the build that `program` is of; false where it cannot be looked at. */
 bool keeper_key(const char *program, char key[KEY_SIZE]);

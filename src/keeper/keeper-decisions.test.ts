@@ -65,6 +65,12 @@ describe('what a keeper serves', () => {
     assert.ok(served(['exec', '--', 'ctx', 'exec', '--keep']));
     assert.ok(served(['fork', 'list']));
     assert.ok(served(['hook', 'json']));
+    // Descriptors of the caller's own do not come with its call.
+    assert.ok(served(['exec', '--', 'cat', '/dev/fd/63', '/proc/self/status']));
+    assert.ok(served(['policy', 'check', '/dev/stdin']));
+    for (const path of ['/dev/fd/63', '/proc/self/fd/3', '/proc/thread-self/fd/3', '//dev/fd']) {
+      assert.equal(served(['policy', 'check', path]), false, path);
+    }
     for (const given of [
       ['hook', 'install', 'claude-code'],
       ['exec', '--keep', '--', 'true'],

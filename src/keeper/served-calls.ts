@@ -51,6 +51,9 @@ const captured = /^--(?:json|stream)(?:=|$)/;
 /** Options of `ctx exec` by which something stays, or serves. */
 const staying = /^--(?:keep|mount)(?:=|$)/;
 
+/** What names a descriptor of the caller's beyond the three that come with the call: `<(COMMAND)` of a shell. */
+const ofCaller = /\/(?:dev\/fd|proc\/(?:self|thread-self))(?:\/|$)/;
+
 /** Variables that Node, its libraries or the C library read once, when they start; `native/call` starts a keeper with them. NODE_ENV is none. */
 const startVariable =
   /^(?:(?:NODE_(?!ENV=)|UV_|LD_|LC_|LANG|GLIBC_|MALLOC_|OPENSSL|SSL_|ICU_|TZ)[A-Za-z0-9_]*|CTX_BOOT)=/;
@@ -92,5 +95,7 @@ export function isServed({ given, ...streams }: AskedCall): boolean {
   if (forms === undefined || (forms !== 'all' && !forms.includes(second))) return false;
   const end = given.indexOf('--');
   const options = given.slice(0, end < 0 ? given.length : end);
-  return suitsTerminals(given, options, streams) && !options.some((word) => staying.test(word));
+  return (
+    suitsTerminals(given, options, streams) && !options.some((word) => staying.test(word) || ofCaller.test(word))
+  );
 }

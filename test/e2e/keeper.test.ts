@@ -164,6 +164,13 @@ function signalsAlike(stage: Stage): void {
   });
 }
 
+/** A kernel that does not know it is asked for another timer slack in its place. */
+const changed = (change: string) => `
+import ctypes, os, platform, sys
+system, arm = ctypes.CDLL(None), platform.machine() == "aarch64"
+if system.${change} < 0: system.prctl(29, 123457, 0, 0, 0)
+os.execv(sys.argv[1], sys.argv[1:])`;
+
 /** Callers that are not as the keeper is: each changes itself, then becomes `ctx`. */
 function otherCallers(user: TestUser): readonly string[] {
   const always = [
@@ -184,7 +191,13 @@ function otherCallers(user: TestUser): readonly string[] {
     'exec taskset 1',
     // What no other process can see of it: native/call says it.
     'exec setarch -R',
-    `exec /usr/bin/python3 -c 'import ctypes, os, sys; ctypes.CDLL(None).prctl(29, 123456); os.execv(sys.argv[1], sys.argv[1:])'`,
+    ...[
+      'prctl(29, 123456, 0, 0, 0)',
+      // Where its memory is put, whether it may be merged, and which keys of a session it has.
+      'syscall(arm and 237 or 238, 3, ctypes.byref(ctypes.c_ulong(1)), ctypes.c_ulong(8))',
+      'prctl(67, 1, 0, 0, 0)',
+      'syscall(arm and 219 or 250, 1, None)',
+    ].map((change) => `exec /usr/bin/python3 -c '${changed(change)}'`),
   ];
   const roots = [
     'exec setpriv --groups 7',
