@@ -95,7 +95,5 @@ export function isServed({ given, ...streams }: AskedCall): boolean {
   if (forms === undefined || (forms !== 'all' && !forms.includes(second))) return false;
   const end = given.indexOf('--');
   const options = given.slice(0, end < 0 ? given.length : end);
-  return (
-    suitsTerminals(given, options, streams) && !options.some((word) => staying.test(word) || ofCaller.test(word))
-  );
+  return suitsTerminals(given, options, streams) && !options.some((word) => staying.test(word) || ofCaller.test(word));
 }
