@@ -14,12 +14,14 @@
 import { resolve } from 'node:path';
 import { checkInstallation } from './base/installation.js';
 import { nativeProgram } from './base/native-program.js';
-import { closed, optional, word } from './base/shape.js';
+import { closed, optional, text, word } from './base/shape.js';
 import { composeHost } from './compose.js';
 import { onMigratedStore } from './compose-store.js';
+import * as authorityFiles from './sdk/authority-files.js';
 import { checkArguments, checkedFace } from './sdk/checked-face.js';
+import { type Classification, type CommandForm, classify as classified } from './sdk/classify.js';
 import { currentDirectory } from './sdk/current-directory.js';
-import { operatorEntries, workspaceEntries } from './sdk/entries.js';
+import { commandForm, operatorEntries, workspaceEntries } from './sdk/entries.js';
 import type { ChangedSettings, SettingsPlace } from './sdk/hook-settings.js';
 import type { Operator } from './sdk/operator/operator.js';
 import type { WorkspaceOptions } from './sdk/options.js';
@@ -31,9 +33,9 @@ import type { HarnessTask, JudgedCall, ToolCall } from './sdk/workspace/judge.js
 import { Workspace } from './sdk/workspace/workspace.js';
 
 export { type ErrnoCode, ErrnoError } from './base/errno.js';
-export { type Mount, type Policy, parseMounts, parsePolicy } from './sdk/authority-files.js';
+export type { Mount, Policy } from './sdk/authority-files.js';
 export type { Change, CommandChange, Problem, Progress } from './sdk/changes.js';
-export { type Classification, type CommandClass, type CommandForm, classify, type Reading } from './sdk/classify.js';
+export type { Classification, CommandClass, CommandForm, Reading } from './sdk/classify.js';
 export { projectSettings, uninstallHook, userSettings } from './sdk/hook-settings.js';
 export type { AgentGrant, Agents, ChangedAgent } from './sdk/operator/agents.js';
 export type {
@@ -146,6 +148,23 @@ export async function operate(options: OperateOptions = {}): Promise<Operator> {
   checkArguments('operate', [operateOptions], [options]);
   const { Operator } = await import('./sdk/operator/operator.js');
   return checkedFace(new Operator(await hostOf(options)), operatorEntries);
+}
+
+/** What a command's words say, before anybody decides about it. Nothing is run. */
+export async function classify(form: CommandForm): Promise<Classification> {
+  checkArguments('classify', [commandForm], [form]);
+  return classified(form);
+}
+
+/** The text of a policy or a mount file; `file` names it in what is wrong with it. EINVAL */
+export function parsePolicy(policy: string, file: string): authorityFiles.Policy {
+  checkArguments('parsePolicy', [text, word], [policy, file]);
+  return authorityFiles.parsePolicy(policy, file);
+}
+
+export function parseMounts(mounts: string, file: string): readonly authorityFiles.Mount[] {
+  checkArguments('parseMounts', [text, word], [mounts, file]);
+  return authorityFiles.parseMounts(mounts, file);
 }
 
 /** Whether a tool call of a harness may happen, and how; what cannot be decided is denied. */

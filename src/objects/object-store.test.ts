@@ -31,6 +31,16 @@ describe('an agent on disk', () => {
     assert.deepEqual([identity.label.type, identity.isolation, identity.life], ['coder_t', 'shared', 'owned']);
   });
 
+  it('is refused where its spec is of no JSON, which a program can give', () => {
+    const circle: Record<string, unknown> = {};
+    circle['of'] = circle;
+    let deep: unknown = 1;
+    for (let level = 0; level < 100_000; level += 1) deep = [deep];
+    for (const value of [1n, circle, deep, () => 1, Symbol('x')])
+      for (const spec of [{ meta: value }, { env: { A: value } }, { path: [value] }])
+        assert.throws(() => agentTexts('odd', spec, maker), refused('EINVAL', /(?:env\.A|path|meta\.json): expected/));
+  });
+
   it('is what its spec says, as text or as is natural in JSON', () => {
     const spec = parseSpec(
       JSON.stringify({

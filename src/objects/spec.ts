@@ -34,6 +34,20 @@ function checkMembers(spec: Spec, kind: ObjectKind, name: string): void {
   }
 }
 
+/** Of a program's own value, which may hold what JSON has no word for. */
+function jsonOf(member: string, value: unknown): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    return refuse(
+      operation,
+      `${member}: expected what JSON can hold: ${error instanceof Error ? error.message : error}`,
+    );
+  }
+  return text ?? refuse(operation, `${member}: expected what JSON can hold, got ${quoted(typeof value)}`);
+}
+
 function line(member: string, value: unknown): string {
   // [source, target, mode, options]: a mount as a row.
   if (member === 'mount' && Array.isArray(value) && value.every((part) => typeof part === 'string')) {
@@ -41,7 +55,7 @@ function line(member: string, value: unknown): string {
   }
   if (typeof value === 'string' && !value.includes('\n')) return value;
   if (typeof value === 'number') return String(value);
-  return refuse(operation, `${member}: expected lines, got ${quoted(JSON.stringify(value))}`);
+  return refuse(operation, `${member}: expected lines, got ${quoted(jsonOf(member, value))}`);
 }
 
 function entryLine(member: string, separator: string, [name, value]: readonly [string, unknown]): string {
@@ -51,7 +65,7 @@ function entryLine(member: string, separator: string, [name, value]: readonly [s
 
 /** The text of one control file. */
 function textOf(member: string, value: unknown): string {
-  if (member === 'meta.json' || member === 'schema') return `${JSON.stringify(value)}\n`;
+  if (member === 'meta.json' || member === 'schema') return `${jsonOf(member, value)}\n`;
   if (typeof value === 'string') return value === '' || value.endsWith('\n') ? value : `${value}\n`;
   const lines = Array.isArray(value)
     ? value.map((each: unknown) => line(member, each))

@@ -57,6 +57,11 @@ const kinds: Readonly<Record<string, Kind>> = {
   left: choice('refuse', 'ours'),
   scope: choice('once', 'session', 'rule'),
   tier: choice('system', 'user'),
+  status: choice('begin', 'ok', 'failed', 'denied'),
+  instant: kind(
+    ['2026-01-31', '2026-01-31T12:00', '2026-01-31T12:00:05', new Date(0).toISOString()],
+    ['', 'yesterday', '2h', '2026', '2026-1-1', '2026-01-31T12:00Z', '2026-01-31T12:00:05Z', 1, new Date()],
+  ),
   access: choice('read', 'write', 'exec'),
   action: choice('allow', 'allow_with_checkpoint', 'require_approval', 'deny'),
   records: kind([[], [{}]], [{}, 'x', [1]]),
@@ -112,7 +117,7 @@ const workspace =
   'fork:word environment:words project:flag home:word wait:flag alone:flag';
 const running =
   'timeoutMilliseconds:time approvalMilliseconds:time onApproval:callback onLimit:callback directory:word environment:words signal:signal onOutput:callback';
-const finding = 'agent:word session:word type:word status:word path:word since:word until:word all:flag';
+const finding = 'agent:word session:word type:word status:status path:word since:instant until:instant all:flag';
 const objects: Readonly<Record<string, string>> = {
   Workspace: workspace,
   Jail: `${running} onReady:callback onStarted:callback streams:streams calledTool:word`,
@@ -136,7 +141,7 @@ const objects: Readonly<Record<string, string>> = {
   All: 'all:flag',
   Rule: '!action:action !match:match agent:word withoutAgent:flag',
   Test: 'agent:word networked:flag',
-  New: 'spec:object file:word tier:word program:word parent:word directory:word',
+  New: 'spec:object file:word tier:tier program:word parent:word directory:word',
   Find: finding,
   Follow: `${finding} signal:signal`,
   Key: 'key:word',
@@ -219,6 +224,7 @@ const calls: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'operator.vaults': {
     ...{
       list: '=',
+      faults: '=',
       find: '=word? word?',
       create: 'word Vault?',
       limits: 'word?',

@@ -16,6 +16,7 @@ import {
   text,
   word,
 } from '../base/shape.js';
+import { tiers } from '../objects/layout.js';
 import { commandClasses } from '../shell/classes.js';
 import { atOnce, type Entries, giving, later, methodsOf } from './checked-face.js';
 import type { Agents } from './operator/agents.js';
@@ -48,6 +49,7 @@ import {
   words,
   workspaceOptions,
 } from './shapes.js';
+import { statuses } from './words.js';
 import type { UndoOptions } from './workspace/fork.js';
 import type { KeptJails } from './workspace/kept-jails.js';
 import type { Workspace } from './workspace/workspace.js';
@@ -131,16 +133,21 @@ const grant = closed<GrantOptions>({
   network: optional(words),
 });
 const has = (member: string) => (value: unknown) => typeof value === 'object' && value !== null && member in value;
-const commandForm = either(has('text'), closed<{ text: string }>({ text }), closed<{ argv: unknown }>({ argv: words }));
+export const commandForm = either(
+  has('text'),
+  closed<{ text: string }>({ text }),
+  closed<{ argv: unknown }>({ argv: words }),
+);
 const ruleMatch = either(
   has('class'),
   closed<{ class: unknown }>({ class: oneOf(...commandClasses) }),
   closed<{ command: unknown; prefix?: true }>({ command: commandWords, prefix: optional(flag) }),
 );
+const tier = optional(oneOf(...tiers));
 const newObject = closed<NewObject>({
   spec: optional(anObject),
   file: name,
-  tier: name,
+  tier,
   program: name,
   parent: name,
   directory: name,
@@ -175,14 +182,19 @@ const objectMethods = methodsOf<AsOperator<Objects>>()({
   remove: atOnce(word),
 });
 
+/** As records have it, or its beginning: they are compared as texts, and anything else would find all of them or none. */
+const instant: Shape = (value, at) => {
+  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{3}Z)?)?)?$/.test(value))
+    refuseShape(at, 'a time such as 2026-01-31, or of Date.toISOString', value);
+};
 const findMembers = {
   agent: name,
   session: name,
   type: name,
-  status: name,
+  status: optional(oneOf(...statuses)),
   path: name,
-  since: name,
-  until: name,
+  since: optional(instant),
+  until: optional(instant),
   all: optional(flag),
 };
 
@@ -302,7 +314,7 @@ export const operatorEntries: Entries = {
             server: name,
             cap: optional(words),
             passed: optional(words),
-            tier: optional(oneOf('system', 'user')),
+            tier,
             signal: optional(abortSignal),
           }),
         ),

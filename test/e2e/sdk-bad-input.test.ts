@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ErrnoError, type Operator, open, operate, type Workspace } from 'ctxfs';
+import { classify, ErrnoError, type Operator, open, operate, parseMounts, parsePolicy, type Workspace } from 'ctxfs';
 import fc from 'fast-check';
 import type { Shape } from '../../src/base/shape.js';
 import { checkArguments, type Entries } from '../../src/sdk/checked-face.js';
@@ -131,6 +131,11 @@ asOneUser((user) => {
       await refused(() => open(any({ directory: 5 })));
       await refused(() => open(any(null)));
       await refused(() => operate(any({ date: '/tmp' })));
+      for (const form of [null, {}, 'ls', { argv: 'ls' }, { text: 5 }]) await refused(() => classify(any(form)));
+      for (const parse of [parsePolicy, parseMounts]) {
+        await refused(() => parse(any(5), 'file'));
+        await refused(() => parse('', any(undefined)));
+      }
       await refused(() => workspace.exec(any('ls')));
       await refused(() => workspace.exec([]));
       await refused(() => workspace.exec(any(['ls', 5])));
