@@ -39,6 +39,8 @@ export class CopyUp {
       throw failure('ESTALE', 'copy up', name, 'it was deleted, and cannot be changed any more');
     }
     const directory = yield* this.up(parent);
+    const there = yield* this.#copiedBefore(directory, node);
+    if (there !== undefined) return there;
     const attributes = yield* ask(this.#lower.getattr(lower));
     this.#number += 1;
     const hidden = unfinished(this.#number);
@@ -54,10 +56,27 @@ export class CopyUp {
       throw error;
     }
     // Nothing has changed for anyone who looks: the directory's times neither.
-    yield* ask(this.#upper.setattr(directory, { accessed, modified }));
+    if (this.#upper.capabilities.modes) yield* ask(this.#upper.setattr(directory, { accessed, modified }));
     yield* this.#copied(node, made);
     this.#nodes.copied(node, made);
     return made;
+  }
+
+  /**
+   * A name that was looked for in both trees while it was copied up, or whose copying up failed at its end, is known as one of the lower
+   * tree and is in the upper one: what was written there since would be lost by another copy. ESTALE where it was deleted meanwhile.
+   */
+  *#copiedBefore(directory: Inode, node: OverlayNode): Steps<Inode | undefined> {
+    const { kind, name } = node;
+    const there = yield* ask(this.#upper.lookup(directory, name));
+    const isHidden = (yield* ask(this.#upper.lookup(directory, markOf(name)))) !== undefined;
+    if (isHidden || (there !== undefined && there.kind !== kind)) {
+      throw failure('ESTALE', 'copy up', name, 'it was deleted, and cannot be changed any more');
+    }
+    if (there === undefined) return undefined;
+    yield* this.#copied(node, there.inode);
+    this.#nodes.copied(node, there.inode);
+    return there.inode;
   }
 
   /** A directory with everything in it: nothing of the lower tree is below it afterwards. */
@@ -121,7 +140,7 @@ export class CopyUp {
     }
   }
 
-  /** Times, and attributes where both trees have any. */
+  /** Times and modes where the upper tree keeps them, and attributes where both trees have any. */
   *#dress(made: Inode, lower: Inode, { accessed, modified, mode, kind }: Attributes): Steps<void> {
     if (this.#upper.capabilities.attributes && this.#lower.capabilities.attributes) {
       for (const name of yield* ask(this.#lower.listxattr(lower))) {
@@ -131,6 +150,6 @@ export class CopyUp {
     }
     // A directory that hands its group on may have added a bit.
     const changes: Changes = kind === 'symlink' ? { accessed, modified } : { mode, accessed, modified };
-    yield* ask(this.#upper.setattr(made, changes));
+    if (this.#upper.capabilities.modes) yield* ask(this.#upper.setattr(made, changes));
   }
 }

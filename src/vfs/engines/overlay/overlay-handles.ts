@@ -31,10 +31,13 @@ export class OverlayHandles {
 
   *open(node: OverlayNode, mode: OpenMode): Steps<Handle> {
     const { upper, lower } = node;
-    const side = upper === undefined ? this.#lower : this.#upper;
-    const inode = upper ?? lower;
-    if (inode === undefined) throw failure('ESTALE', 'open');
-    return this.add(node, side, yield* ask(side.open(inode, mode)), mode);
+    if (upper !== undefined) return this.add(node, this.#upper, yield* ask(this.#upper.open(upper, mode)), mode);
+    if (lower === undefined) throw failure('ESTALE', 'open');
+    const handle = yield* ask(this.#lower.open(lower, mode));
+    if (node.upper === undefined) return this.add(node, this.#lower, handle, mode);
+    // It was copied up meanwhile.
+    yield* ask(this.#lower.release(handle));
+    return yield* this.open(node, mode);
   }
 
   at(handle: Handle, operation: string): OpenedSide {

@@ -128,7 +128,8 @@ export class OverlayNodes {
     if (node === undefined || node === this.root) return;
     this.#byInode.delete(inode);
     node.parent?.below.delete(node.name);
-    if (node.upper !== undefined) {
+    // Another one may be of the same inode by now, which goes on.
+    if (node.upper !== undefined && this.#byUpper.get(node.upper) === node) {
       this.#byUpper.delete(node.upper);
       this.#upper.forget?.(node.upper);
     }
