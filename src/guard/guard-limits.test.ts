@@ -100,6 +100,35 @@ describe('a file of a guarded tree', () => {
     assert.equal(await codeOf(() => fs.open(x, both)), 'ENOENT');
   });
 
+  it('is known by its new name alone where others have moved it', async () => {
+    const { inner, fs, find } = await world({ 'fs.read': ['/a'], 'fs.create': ['/b'] });
+    const [a, b] = [await find('a'), await find('b')];
+    const { inode: d } = await inner.mkdir(a, 'd', creation);
+    assert.deepEqual(await fs.readdir(await find('a/d')), []);
+    await inner.rename(a, 'd', b, 'd', 'replace');
+    await inner.rename(a, 'x', d, 'x', 'replace');
+    assert.equal(await codeOf(async () => fs.readdir(await find('b/d'))), 'EACCES');
+    assert.equal(await codeOf(async () => fs.open(await find('b/d/x'), { read: true, write: false })), 'EACCES');
+  });
+
+  it('gets no other name by which it may be changed more than by the first', async () => {
+    for (const [scope, changed] of [
+      ['fs.metadata', 'mode'],
+      ['fs.write', 'size'],
+    ] as const) {
+      const all = { 'fs.read': ['/a', '/b'], 'fs.write': ['/a', '/b'], 'fs.create': ['/b'], 'fs.delete': ['/a', '/b'] };
+      const { inner, fs, find } = await world({ ...all, [scope]: ['/b'] });
+      const [a, b, x] = [await find('a'), await find('b'), await find('a/x')];
+      assert.equal(await codeOf(() => fs.link(x, b, 'new')), 'EACCES', scope);
+      assert.equal(await codeOf(() => fs.setattr(x, { [changed]: 0 })), 'EACCES');
+      await inner.link(x, inner.root, 'elsewhere');
+      assert.equal(await codeOf(() => fs.rename(a, 'x', b, 'new', 'replace')), 'EACCES', scope);
+      assert.equal(await codeOf(() => fs.rename(b, 'x', a, 'x', 'exchange')), 'EACCES', scope);
+      await inner.unlink(inner.root, 'elsewhere');
+      assert.equal(await codeOf(() => fs.rename(a, 'x', b, 'new', 'replace')), 'done', scope);
+    }
+  });
+
   it('that was forgotten is reached again before it is used', async () => {
     const { fs, find } = await world();
     const x = await find('a/x');

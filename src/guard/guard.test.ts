@@ -38,7 +38,7 @@ it('of several places each is shown, with what leads there, and nothing beside t
 it('moving is no way to read: neither a file, nor a directory above what may be read', () => {
   const guard = new Guard({ 'fs.read': ['/read', '/dir/sub'] });
   const move = (from: string, to: string) =>
-    guard.move('rename', from.split('/').filter(Boolean), to.split('/').filter(Boolean));
+    guard.move('rename', from.split('/').filter(Boolean), to.split('/').filter(Boolean), false);
   for (const [from, to] of [
     ['/other', '/read/x'],
     ['/dir', '/read/x'],
@@ -55,5 +55,15 @@ it('moving is no way to read: neither a file, nor a directory above what may be 
     ['/dir', '/more'],
   ] as const) {
     move(from, to);
+  }
+});
+
+it('moving what has other names is no way to write to those, nor to change their modes', () => {
+  for (const scope of ['fs.write', 'fs.metadata'] as const) {
+    const guard = new Guard({ 'fs.read': ['/in', '/out'], [scope]: ['/out'] });
+    assert.throws(() => guard.move('rename', ['in', 'f'], ['out', 'f'], true), { code: 'EACCES' });
+    guard.move('rename', ['in', 'f'], ['out', 'f'], false);
+    guard.move('rename', ['out', 'f'], ['out', 'g'], true);
+    guard.move('rename', ['out', 'f'], ['in', 'g'], true);
   }
 });

@@ -70,13 +70,19 @@ export class Guard implements Gate {
     this.#refuse('ENOENT', scope, operation, text, 'no such file or directory');
   }
 
-  /** A right to remove is none to read: all that is moved, below a directory too, would be read where it comes to. */
-  move(operation: string, from: readonly Name[], to: readonly Name[]): void {
-    const read = this.#granted.get('fs.read') ?? [];
-    if (!read.some((prefix) => isBelow(to, prefix) || isBelow(prefix, to))) return;
-    if (read.some((prefix) => isBelow(from, prefix))) return;
-    const reason = 'fs.read is not granted for this path, and would be for its new one';
-    this.#refuse('EACCES', 'fs.read', operation, textFromName(pathOf(from)), reason);
+  /**
+   * A right to remove is none to read: all that is moved, below a directory too, would be read where it comes to. What has other names
+   * would be written to there by all of them.
+   */
+  move(operation: string, from: readonly Name[], to: readonly Name[], shared: boolean): void {
+    const kept: readonly TreeScope[] = shared ? ['fs.read', 'fs.write', 'fs.metadata'] : ['fs.read'];
+    for (const scope of kept) {
+      const granted = this.#granted.get(scope) ?? [];
+      if (!granted.some((prefix) => isBelow(to, prefix) || isBelow(prefix, to))) continue;
+      if (granted.some((prefix) => isBelow(from, prefix))) continue;
+      const reason = `${scope} is not granted for this path, and would be for its new one`;
+      this.#refuse('EACCES', scope, operation, textFromName(pathOf(from)), reason);
+    }
   }
 
   shows(path: readonly Name[]): boolean {

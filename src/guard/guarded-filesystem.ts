@@ -13,7 +13,7 @@ import { failure } from '../vfs/failure.js';
 import type { Attributes, FileSystem, Handle, Inode, KnownEntry, OpenMode } from '../vfs/filesystem.js';
 import { pathOf } from '../vfs/mount-table.js';
 import type { Name } from '../vfs/names.js';
-import type { TreeScope } from '../vfs/tree.js';
+import { isShared, type TreeScope } from '../vfs/tree.js';
 import type { Guard } from './guard.js';
 
 type Path = readonly Name[];
@@ -31,9 +31,11 @@ class Places {
     this.#root = root;
   }
 
-  add(entry: KnownEntry): void {
+  /** `isOnly`: it has no other name, so that one it was reached by before is gone. */
+  add(entry: KnownEntry, isOnly = false): void {
     if (entry.inode === this.#root) return;
-    const known = this.#byInode.get(entry.inode) ?? new Map<string, KnownEntry>();
+    const before = isOnly ? undefined : this.#byInode.get(entry.inode);
+    const known = before ?? new Map<string, KnownEntry>();
     known.set(`${entry.directory}/${entry.name}`, entry);
     this.#byInode.set(entry.inode, known);
   }
@@ -84,7 +86,8 @@ export function guardedFileSystem(inner: FileSystem, guard: Guard): FileSystem {
     return path;
   };
   const reached = <T extends Attributes>(parent: Inode, name: Name, found: T): T => {
-    places.add({ inode: found.inode, directory: parent, name });
+    const isOnly = found.kind === 'directory' || found.links <= 1;
+    places.add({ inode: found.inode, directory: parent, name }, isOnly);
     return found;
   };
   const passHandle = (scope: TreeScope, operation: string, handle: Handle) => {
@@ -148,7 +151,8 @@ export function guardedFileSystem(inner: FileSystem, guard: Guard): FileSystem {
       allowed('fs.read', 'link', inode);
       // A second name is a second way to write.
       allowed('fs.write', 'link', inode);
-      passEntry('fs.create', 'link', parent, name);
+      const path = passEntry('fs.create', 'link', parent, name);
+      if (guard.allows('fs.metadata', path)) allowed('fs.metadata', 'link', inode);
       return then(inner.link(inode, parent, name), (made) => reached(parent, name, made));
     },
     open: (inode, mode) => {
@@ -192,10 +196,12 @@ export function guardedFileSystem(inner: FileSystem, guard: Guard): FileSystem {
         passEntry('fs.delete', 'rename', from, name),
         passEntry('fs.create', 'rename', to, newName),
       ];
-      guard.move('rename', source, target);
-      if (rule === 'exchange') guard.move('rename', target, source);
       const steps = function* (): Steps<void> {
+        const there = yield* ask(inner.lookup(from, name));
+        guard.move('rename', source, target, there !== undefined && isShared(there, inner));
         const replaced = yield* ask(inner.lookup(to, newName));
+        if (rule === 'exchange')
+          guard.move('rename', target, source, replaced !== undefined && isShared(replaced, inner));
         if (replaced !== undefined) pass('fs.delete', 'rename', target);
         if (rule === 'exchange') pass('fs.create', 'rename', source);
         yield* ask(inner.rename(from, name, to, newName, rule));

@@ -40,6 +40,8 @@ interface Pending {
 export interface ResolveOptions {
   /** Whether a link at the end is followed. */
   readonly follow: boolean;
+  /** Called with the path of each name before it is looked for, and the names to come; throws where it is not to be seen. */
+  readonly shown?: ((path: readonly Name[], rest: () => readonly Name[]) => void) | undefined;
 }
 
 export function engineOf({ mount }: TreePlace): FileSystem {
@@ -47,7 +49,7 @@ export function engineOf({ mount }: TreePlace): FileSystem {
 }
 
 /** Errors in the order of the walk: ENOENT (empty) ENAMETOOLONG, then for each name ENOTDIR ENAMETOOLONG ENOENT ELOOP. */
-export function* resolve(table: MountTable, path: Name, { follow }: ResolveOptions): Steps<Resolved> {
+export function* resolve(table: MountTable, path: Name, { follow, shown }: ResolveOptions): Steps<Resolved> {
   if (path === '') throw failure('ENOENT', 'resolve', path, 'expected a path');
   if (path.length > pathBytes) {
     throw failure('ENAMETOOLONG', 'resolve', path.slice(0, 40), `expected a path of at most ${pathBytes} bytes`);
@@ -70,6 +72,7 @@ export function* resolve(table: MountTable, path: Name, { follow }: ResolveOptio
       continue;
     }
     if (name.length > nameBytes) checkName('resolve', name);
+    shown?.([...namesOf(stack), name], () => pending.map((each) => each.name).reverse());
     const attributes = yield* ask(engineOf(here).lookup(here.attributes.inode, name));
     const mounted = table.at([...namesOf(stack), name]);
     const isLast = pending.length === 0;

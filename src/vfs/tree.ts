@@ -19,8 +19,11 @@ export interface Gate {
   enter(scope: TreeScope, operation: string, path: Name): void;
   /** Throws ENOENT where the path is not to be seen, EACCES where it is and this may not be done with it. */
   pass(scope: TreeScope, operation: string, path: readonly Name[]): void;
-  /** Throws EACCES where what is moved could be read at its new place, and not where it is. */
-  move(operation: string, from: readonly Name[], to: readonly Name[]): void;
+  /**
+   * Throws EACCES where what is moved, or gets another name, could be read there and not where it is. `shared`: it has other names, or may
+   * have something with other names in it, so that writing to it there is writing to those; the same then.
+   */
+  move(operation: string, from: readonly Name[], to: readonly Name[], shared: boolean): void;
   /** Whether a listing shows it. */
   shows(path: readonly Name[]): boolean;
 }
@@ -102,7 +105,7 @@ export class VfsTree {
     const first: TreeScope = flags.read ? 'fs.read' : 'fs.write';
     this.#gate.enter(first, 'open', path);
     if (flags.write) this.#gate.enter('fs.write', 'open', path);
-    const resolved = yield* resolve(this.table, path, { follow: flags.exclusive !== true });
+    const resolved = yield* this.#resolved(first, 'open', path, flags.exclusive !== true);
     const { found, above, name } = resolved;
     if (found === undefined) {
       if (flags.create !== true) {
@@ -176,6 +179,7 @@ export class VfsTree {
     const target = yield* this.#walk('fs.create', 'link', newPath, false);
     if (target.found !== undefined) throw failure('EEXIST', 'link', newPath);
     if (target.directoryOnly) throw failure('ENOENT', 'link', newPath);
+    this.#gate.move('link', first.path, target.path, true);
     const into = directoryOf(target.above);
     if (into.mount !== found.mount || first.found?.attributes.inode !== found.attributes.inode) {
       throw failure('EXDEV', 'link', newPath, 'both names have to be in one filesystem');
@@ -207,7 +211,12 @@ export class VfsTree {
   *#rename(path: Name, newPath: Name, rule: RenameRule): Steps<void> {
     const source = yield* this.#walk('fs.delete', 'rename', path, false);
     const target = yield* this.#walk('fs.create', 'rename', newPath, false);
-    this.#gate.move('rename', source.path, target.path);
+    this.#gate.move(
+      'rename',
+      source.path,
+      target.path,
+      source.found !== undefined && isShared(source.found.attributes, engineOf(source.found)),
+    );
     if (target.found !== undefined) this.#gate.pass('fs.delete', 'rename', target.path);
     if (source.found === undefined) throw failure('ENOENT', 'rename', path);
     this.#refuseMountPoint('rename', path, source);
@@ -231,9 +240,17 @@ export class VfsTree {
 
   *#walk(scope: TreeScope, operation: string, path: Name, follow: boolean): Steps<Resolved> {
     this.#gate.enter(scope, operation, path);
-    const resolved = yield* resolve(this.table, path, { follow });
+    const resolved = yield* this.#resolved(scope, operation, path, follow);
     this.#gate.pass(scope, operation, resolved.path);
     return resolved;
+  }
+
+  /** What is hidden on the way is not there: not its kind, not where it leads, and nothing behind it. */
+  *#resolved(scope: TreeScope, operation: string, path: Name, follow: boolean): Steps<Resolved> {
+    const shown = (at: readonly Name[], rest: () => readonly Name[]) => {
+      if (!this.#gate.shows(at)) this.#gate.pass(scope, operation, [...at, ...rest()]);
+    };
+    return yield* resolve(this.table, path, { follow, shown: this.#gate === openGate ? undefined : shown });
   }
 
   *#existing(scope: TreeScope, operation: string, path: Name, follow: boolean): Steps<TreePlace> {
@@ -241,6 +258,11 @@ export class VfsTree {
     if (found === undefined) throw failure('ENOENT', operation, path);
     return found;
   }
+}
+
+/** What has one name alone is moved whole. */
+export function isShared({ kind, links }: Attributes, { capabilities }: FileSystem): boolean {
+  return capabilities.hardLinks && (kind === 'directory' || links > 1);
 }
 
 function directoryOf(above: readonly TreePlace[]): TreePlace {

@@ -1,0 +1,44 @@
+/** What a guest learns of what it is not granted: nothing, whatever path it asks by. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { makeVfs } from './create.js';
+
+const codeOf = (act: Promise<unknown>) => act.then(() => 'done').catch(({ code }: { code?: string }) => code);
+
+it('hidden names are not there for a guest, nor what is behind them, and say neither kind nor place', async () => {
+  const vfs = await makeVfs({ mounts: { '/': 'memory:' } }, '');
+  for (const directory of ['/docs', '/hidden', '/hidden/d']) await vfs.mkdir(directory);
+  for (const file of ['/docs/a', '/hidden/file']) await vfs.writeFile(file, 'text');
+  await vfs.symlink('/docs/a', '/hidden/link');
+  await vfs.symlink('/hidden/file', '/docs/out');
+  await vfs.symlink('loop', '/hidden/loop');
+  const asked: string[] = [];
+  const guest = vfs.restricted({ 'fs.read': ['/docs'], 'fs.create': ['/docs'] }, ({ path }) => void asked.push(path));
+  const paths = ['none', 'file', 'file/', 'file/x', 'd/x', 'link', 'link/x', 'loop', '../docs/a', 'file/../../docs/a'];
+  for (const path of paths.map((each) => `/hidden/${each}`)) {
+    asked.length = 0;
+    assert.equal(await codeOf(guest.stat(path)), 'ENOENT', path);
+    assert.deepEqual(asked, [path.replace(/\/$/, '')]);
+    for (const act of [guest.readFile(path), guest.realpath(path), guest.writeFile(path, 'x')])
+      assert.match((await codeOf(act)) ?? '', /^(?:ENOENT|EACCES)$/, path);
+  }
+  assert.equal(await codeOf(guest.stat('/docs/out')), 'ENOENT');
+  assert.equal(await codeOf(guest.stat('/docs/a/x')), 'ENOTDIR');
+  assert.equal(await codeOf(guest.stat('/docs/../docs/a')), 'done');
+  await vfs.close();
+});
+
+it('a second name of a file gives a guest no right that it does not have by the first', async () => {
+  const vfs = await makeVfs({ mounts: { '/': 'memory:' } }, '');
+  for (const directory of ['/docs', '/out']) await vfs.mkdir(directory);
+  await vfs.writeFile('/docs/a', 'text');
+  await vfs.link('/docs/a', '/docs/b');
+  const both = ['/docs', '/out'];
+  for (const scope of ['fs.metadata', 'fs.write'] as const) {
+    const most = { 'fs.read': both, 'fs.write': both, 'fs.create': ['/out'], 'fs.delete': both };
+    const guest = vfs.restricted({ ...most, [scope]: ['/out'] });
+    assert.equal(await codeOf(guest.link('/docs/a', '/out/a')), 'EACCES');
+    assert.equal(await codeOf(guest.rename('/docs/a', '/out/a')), 'EACCES');
+  }
+  await vfs.close();
+});
