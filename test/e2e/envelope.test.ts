@@ -120,13 +120,14 @@ forEitherUser((user) => {
       liveWrites: [],
       siblings: false,
       network: ['example.org:443'],
+      privateHosts: ['127.0.0.1:9'],
       injected: [],
       environment: ['TOKEN'],
       project: null,
       quota: {},
       user: null,
     };
-    const grants = ['--read', '/usr', '--net', 'example.org'];
+    const grants = ['--read', '/usr', '--net', 'example.org', '--net-private', '127.0.0.1:9'];
     assert.deepEqual(await answers(['exec', '--readonly', ...grants]), { ...expected, readonly: true });
     assert.deepEqual(await answers(['exec', '--live', ...grants]), { ...expected, live: true });
     await stage.ctx(project, ['jail', 'start', ...grants]);

@@ -106,6 +106,7 @@ const requestMembers = {
   liveWrites: list(text),
   siblings: flag,
   network: list(text),
+  privateHosts: list(text),
   injected: list(text),
   environment: list(text),
   project: orNull(text),

@@ -46,6 +46,8 @@ export interface Requested {
   readonly liveWrites: readonly string[];
   readonly siblings: boolean;
   readonly network: readonly string[];
+  /** `host:port` that may be in a private network, too (`--net-private`). */
+  readonly privateHosts: readonly string[];
   /** `host:port header` of what the proxy was to add; no value. */
   readonly injected: readonly string[];
   /** Names alone: values may be secrets. */

@@ -28,6 +28,7 @@ const none = {
     liveWrites: [],
     siblings: false,
     network: [],
+    privateHosts: [],
     injected: [],
     environment: [],
     project: null,
@@ -51,6 +52,7 @@ it('a request is told with each thing that was asked for, and variables and secr
     [{ liveWrites: ['/l'] }, { liveWrites: ['/l'] }],
     [{ siblings: true }, { siblings: true }],
     [{ network: ['any'] }, { network: ['any'] }],
+    [{ privateHosts: ['h:1'] }, { privateHosts: ['h:1'] }],
     [{ secrets: [{ host: 'H', header: 'X-Key', value: 'hidden' }] }, { injected: ['h:443 x-key'] }],
     [{ environmentAdditions: ['A=hidden', 'B', 'C='] }, { environment: ['A', 'B', 'C'] }],
     [{ projectDefaults: { digest: 'd', warnings: [] } }, { project: 'd' }],
@@ -58,7 +60,7 @@ it('a request is told with each thing that was asked for, and variables and secr
     [{ quota: { disk: 1 } }, { quota: { disk: 1 } }],
     [{ user: { uid: 5 } }, { user: { uid: 5, gid: 5 } }],
     [{ user: { uid: 5, gid: 0 } }, { user: { uid: 5, gid: 0 } }],
-    [{ weakened: ['seccomp'], privateHosts: ['h:1'], stdin: 'nothing' }, {}],
+    [{ weakened: ['seccomp'], stdin: 'nothing' }, {}],
   ];
   for (const [asked, expected] of told)
     assert.deepEqual(requestedOf({ ...least, ...asked }, false), { ...none, ...expected });

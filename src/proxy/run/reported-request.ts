@@ -20,6 +20,7 @@ export function requestedOf(request: Omit<ExecRequest, 'wait'>, live: boolean): 
     liveWrites: request.liveWrites ?? [],
     siblings: request.siblings === true,
     network: request.network ?? [],
+    privateHosts: request.privateHosts ?? [],
     injected: secretNames(request.secrets),
     environment: environmentAdditions.map((addition) => addition.split('=', 1)[0] ?? ''),
     project: request.projectDefaults?.digest ?? null,
