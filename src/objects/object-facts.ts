@@ -5,7 +5,7 @@ import type { Authority } from '../authority/authority.js';
 import type { ObjectFacts } from '../authority/decide.js';
 import { mountObjectName } from '../authority/name.js';
 import type { ObjectClass } from '../authority/permission.js';
-import { fromSystemError, hasCode } from '../base/errno.js';
+import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { inspectAgent } from './agent.js';
 import type { ObjectRoots } from './layout.js';
 import { findObject } from './object-store.js';
@@ -28,10 +28,15 @@ function directoryFacts(path: string): ObjectFacts {
   }
 }
 
-/** One that every installation has, or one of a source: found as a view finds it. */
-function toolWithoutFiles(roots: ObjectRoots, authority: Authority, name: string): ObjectFacts {
+/**
+ * What a call would run, found as its view finds it: a tool that has control files and no program is none there. EINVAL where its policy
+ * cannot be read.
+ */
+export function calledToolFacts(roots: ObjectRoots, authority: Authority, name: string): ObjectFacts {
   const catalogue = withSources(withBuiltIns(catalogueOf(roots)), roots);
-  return toolHit(catalogue, { authority, now: 0 }, name)?.facts ?? missing;
+  const { facts = missing, problem } = toolHit(catalogue, { authority, now: 0 }, name) ?? {};
+  if (problem !== undefined) throw new ErrnoError('EINVAL', { operation: `tool ${name}`, reason: problem });
+  return facts;
 }
 
 export function objectFacts(
@@ -44,7 +49,7 @@ export function objectFacts(
     case 'tool': {
       const object = findObject(roots, 'tool', name);
       return object === undefined
-        ? toolWithoutFiles(roots, authority, name)
+        ? calledToolFacts(roots, authority, name)
         : toolFacts(roots, authority.toolPath, object);
     }
     case 'agent': {
