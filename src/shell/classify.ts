@@ -14,9 +14,9 @@
  * the jail's. To fool it costs a checkpoint, never an escape.
  */
 import { type Classes, type CommandClass, classNames, mostDangerous } from './classes.js';
-import { ParserNeeded, ShellReader } from './reader.js';
-import { allClasses, everyReading, type Reading } from './reading.js';
-import { terminal } from './surroundings.js';
+import { type Parser, ParserNeeded, ShellReader } from './reader.js';
+import { allClasses, everyReading, type Reading, unreadable } from './reading.js';
+import { type Aliases, terminal } from './surroundings.js';
 import { plainWord } from './word.js';
 
 export type CommandForm = { readonly argv: readonly string[] } | { readonly text: string };
@@ -30,10 +30,20 @@ export interface Classification {
   readonly reading: Reading;
 }
 
-const start = { input: terminal, variables: new Map(), functions: new Set<string>(), depth: 0 };
+const nothing = { variables: new Map(), functions: new Set<string>(), expanded: new Set<string>() };
+const start = { input: terminal, grammar: 'bash', ...nothing, depth: 0 } as const;
+/** Aliases that stand for aliases, each found by what the one before it stands for: more of them are not read. */
+const aliasRounds = 4;
 
-function read(form: CommandForm, reader: ShellReader): Reading {
-  return 'argv' in form ? reader.command(form.argv.map(plainWord), start) : reader.text(form.text, start);
+function read(form: CommandForm, parser?: Parser): Reading {
+  let aliases: Aliases = new Map();
+  for (let round = 0; ; round += 1) {
+    const reader = new ShellReader(parser, aliases);
+    const found = 'argv' in form ? reader.command(form.argv.map(plainWord), start) : reader.text(form.text, start);
+    if (!reader.isShort) return found;
+    if (round === aliasRounds) return unreadable(found.text, 'aliases of aliases', [found]);
+    aliases = reader.found;
+  }
 }
 
 export function classification(reading: Reading): Classification {
@@ -44,9 +54,9 @@ export function classification(reading: Reading): Classification {
 
 export async function classify(form: CommandForm): Promise<Classification> {
   try {
-    return classification(read(form, new ShellReader(undefined)));
+    return classification(read(form));
   } catch (error) {
     if (!(error instanceof ParserNeeded)) throw error;
-    return classification(read(form, new ShellReader(await import('./shell-parser.js'))));
+    return classification(read(form, await import('./shell-parser.js')));
   }
 }

@@ -4,7 +4,7 @@
 const commands = new Set(
   (
     'PAGER GIT_PAGER MANPAGER SYSTEMD_PAGER PSQL_PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_SSH_COMMAND GIT_SSH ' +
-    'GIT_EXTERNAL_DIFF GIT_ASKPASS SSH_ASKPASS SUDO_ASKPASS GIT_PROXY_COMMAND LESSOPEN LESSCLOSE PROMPT_COMMAND PS0 PS1 PS2 PS4 ' +
+    'GIT_EXTERNAL_DIFF GIT_ASKPASS SSH_ASKPASS SUDO_ASKPASS GIT_PROXY_COMMAND LESSOPEN LESSCLOSE PROMPT_COMMAND ' +
     'RSYNC_RSH RSYNC_CONNECT_PROG CVS_RSH BROWSER SHELL RUSTC RUSTC_WRAPPER RUSTDOC CC CXX LD AR npm_config_script_shell ' +
     'HGEDITOR SVN_EDITOR SVN_SSH BAT_PAGER DELTA_PAGER FZF_DEFAULT_COMMAND SSH_SK_HELPER SSH_PKCS11_HELPER'
   ).split(' '),
@@ -28,10 +28,15 @@ function isPoison(name: string): boolean {
 const harmless =
   /^GIT_(?:AUTHOR|COMMITTER)_|^GIT_(?:TERMINAL_PROMPT|OPTIONAL_LOCKS|PAGER_IN_USE|MERGE_AUTOEDIT)$|^PYTHON(?:UNBUFFERED|DONTWRITEBYTECODE|IOENCODING|UTF8|HASHSEED)$|^CARGO_TERM_/;
 
-export type VariableKind = 'plain' | 'command' | 'target' | 'poison';
+/** Arrays of the shell's own: what it finds by a name. */
+const lookups = new Set(['BASH_ALIASES', 'BASH_CMDS']);
+
+export type VariableKind = 'plain' | 'command' | 'target' | 'poison' | 'lookup' | 'prompt';
 
 /** `target`: a file that is written, where it is an absolute path. `poison`: other programs, or other code in them, may run under the names that follow. */
 export function variableKind(name: string): VariableKind {
+  if (lookups.has(name)) return 'lookup';
+  if (/^PS\d$/.test(name)) return 'prompt';
   if (commands.has(name)) return 'command';
   if (name.startsWith('GIT_TRACE')) return 'target';
   return isPoison(name) && !harmless.test(name) ? 'poison' : 'plain';

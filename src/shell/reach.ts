@@ -4,6 +4,7 @@
  * the variable is what it was outside, and the function may be a program. Pure.
  */
 import type { Assignment, forEachChild, ParsedScript, PipelineNode, Statement, SyntaxNode } from 'unbash';
+import type { Grammar } from './surroundings.js';
 
 interface Stretch {
   readonly from: number;
@@ -74,6 +75,8 @@ class Walk {
   readonly #visit: typeof forEachChild;
   readonly sets: Record<Kind, Map<string, Stretch[]>> = { variables: new Map(), functions: new Map() };
   readonly uses: (readonly [name: string, at: number])[] = [];
+  /** Defined by a word that not every shell knows. */
+  readonly byKeyword = new Set<string>();
 
   constructor(visit: typeof forEachChild) {
     this.#visit = visit;
@@ -120,6 +123,7 @@ class Walk {
     } else if (node.type === 'For') {
       this.#add(variable(node.name.value), node.body.pos, node.body.end);
     } else if (node.type === 'Function') {
+      if (node.name.pos > node.pos) this.byKeyword.add(node.name.value);
       this.#add({ ...nothing, functions: new Set([node.name.value]) }, node.body.pos, node.body.end);
     }
   }
@@ -129,14 +133,20 @@ export function isWithin(stretches: readonly Stretch[] | undefined, at: number):
   return stretches?.some(({ from, to }) => from <= at && at <= to) === true;
 }
 
-/** `unsets`: names that the script takes back somewhere: none of these functions is sure to be there. */
-export function reachOf(script: SyntaxNode, visit: typeof forEachChild, unsets: ReadonlySet<string>): Reach {
+export interface Place {
+  /** Names that the script takes back somewhere: none of these functions is sure to be there. */
+  readonly unsets: ReadonlySet<string>;
+  readonly grammar: Grammar;
+}
+
+export function reachOf(script: SyntaxNode, visit: typeof forEachChild, { unsets, grammar }: Place): Reach {
   const walk = new Walk(visit);
   walk.node(script);
   const { variables, functions } = walk.sets;
+  const unknown = grammar === 'sh' ? walk.byKeyword : new Set<string>();
   const loose = walk.uses.filter(([name, at]) => !isWithin(variables.get(name), at));
   return {
-    functions: new Map([...functions].filter(([name]) => !unsets.has(name))),
+    functions: new Map([...functions].filter(([name]) => !unsets.has(name) && !unknown.has(name))),
     loose: new Set(loose.map(([name]) => name)),
   };
 }

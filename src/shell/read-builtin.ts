@@ -26,11 +26,21 @@ export function hiddenCode(word: Word, reader: Reader, around: Surroundings): re
   return [unreadable(word.text, 'it is evaluated, and holds something that cannot be read')];
 }
 
+/** A prompt: its escapes are read first, then it is expanded as between double quotes. */
+export function promptCode(word: Word, reader: Reader, around: Surroundings): readonly Reading[] {
+  const value = knownValue(word);
+  if (value === undefined) return [];
+  if (/\\(?:0?44|140)/.test(value) || (/[$`]/.test(value) && /\\[0-7]/.test(value)))
+    return [unreadable(word.text, 'a prompt with characters by number, which may be any')];
+  return /[$`]/.test(value) ? [reader.text(`: <<END-OF-PROMPT\n${value}\nEND-OF-PROMPT`, around)] : [];
+}
+
 /** What it means to set a variable, beyond the substitutions of its value. */
 export function assignmentReading({ name, value }: Assigned, place: Place): Reading | undefined {
   const text = `${name}=${value?.text ?? ''}`;
   const kind = variableKind(name);
   if (kind === 'plain') return undefined;
+  if (kind === 'lookup') return unreadable(text, `${name} gives other programs to names`);
   if (kind === 'command' && value !== undefined) {
     const run = knownValue(value) === '' ? [] : [textReading(place, value)];
     return {
@@ -41,6 +51,13 @@ export function assignmentReading({ name, value }: Assigned, place: Place): Read
       why: `${name} is a command that programs run`,
       parts: run,
     };
+  }
+  if (kind === 'prompt' && value !== undefined) {
+    const run =
+      value.values === undefined
+        ? [unreadable(text, 'a prompt is computed')]
+        : promptCode(value, place.reader, place.around);
+    return { text, words: [], classes: readOnly, readable: true, why: `${name} is a prompt`, parts: run };
   }
   // `GIT_TRACE=1` prints; what is no absolute path is no file.
   if (kind === 'target' && (value === undefined || !/^(?:\/|af_unix:)/.test(knownValue(value) ?? '/')))
@@ -78,10 +95,12 @@ export function readDeclaration(call: ProgramCall): Reading {
   const computed = operands.some(
     (word) => word.values === undefined && !/^[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=/.test(word.start),
   );
+  const refers = call.words.some((word) => /^-[a-zA-Z]*n/.test(word.start));
   const parts = operands.flatMap((word) => {
     const assigned = split(word);
     const own = assigned === undefined ? undefined : assignmentReading(assigned, call);
-    return [...(own === undefined ? [] : [own]), ...hiddenCode(word, call.reader, call.around)];
+    const other = refers ? poisoned(knownValue(assigned?.value) ?? '') : [];
+    return [...(own === undefined ? [] : [own]), ...other, ...hiddenCode(word, call.reader, call.around)];
   });
   return reading(
     call,
@@ -91,29 +110,89 @@ export function readDeclaration(call: ProgramCall): Reading {
   );
 }
 
+/** Text of a command that the shell puts words of its own behind. */
+function withMore(word: Word | undefined): Word | undefined {
+  const value = knownValue(word);
+  return value === undefined ? undefined : plainWord(`${value} "$_" "$_"`);
+}
+
 /** `read mapfile readarray unset wait let test [`: their words are names, or are evaluated. */
 export function readNames(call: ProgramCall): Reading {
   const [name = ''] = call.called;
   const sets = ['read', 'mapfile', 'readarray', 'unset', 'wait'].includes(name);
   const parts = call.words.flatMap((word) => [
     ...hiddenCode(word, call.reader, call.around),
-    ...(sets && variableKind(knownValue(word) ?? '') !== 'plain' ? [poisoned(knownValue(word) ?? '')] : []),
+    ...(sets ? poisoned(knownValue(word) ?? '') : []),
   ]);
   const takes = name === 'mapfile' || name === 'readarray';
   const callbacks = takes ? optionValues('-C', optionsOf({ values: '-C -c -d -n -O -s -u' }, call.words, true)) : [];
-  const run = callbacks.map((word) => textReading(call, word));
+  const run = callbacks.map((word) => textReading(call, withMore(word)));
   return reading(call, readOnly, `${name} is read_only`, [...parts, ...run]);
 }
 
-function poisoned(name: string): Reading {
+/** A variable, or one of an array, that is set to what is not looked at. */
+export function poisoned(variable: string): readonly Reading[] {
+  const name = variable.replace(/\[.*/s, '');
+  const kind = variableKind(name);
+  if (kind === 'plain') return [];
+  if (kind === 'lookup') return [unreadable(variable, `${name} gives other programs to names`)];
   const why = `${name} changes which programs or which code run`;
-  return { text: name, words: [], classes: mutating, readable: true, why, parts: [] };
+  return [{ text: variable, words: [], classes: mutating, readable: true, why, parts: [] }];
 }
 
 /** `printf -v NAME` sets a variable; else it prints. */
 export function readPrintf(call: ProgramCall): Reading {
-  const [flag, name] = call.words;
-  if (knownValue(flag) !== '-v' || name === undefined) return reading(call, readOnly, 'printf is read_only', []);
-  const named = variableKind(knownValue(name) ?? '') === 'plain' ? [] : [poisoned(knownValue(name) ?? '')];
-  return reading(call, readOnly, 'printf sets a variable', [...hiddenCode(name, call.reader, call.around), ...named]);
+  const [flag, next] = call.words;
+  const attached = /^-v(.+)/s.exec(knownValue(flag) ?? '')?.[1];
+  const name = attached === undefined ? next : plainWord(attached);
+  if (flag?.start.startsWith('-v') !== true || name === undefined)
+    return reading(call, readOnly, 'printf is read_only', []);
+  const hidden = hiddenCode(name, call.reader, call.around);
+  return reading(call, readOnly, 'printf sets a variable', [...hidden, ...poisoned(knownValue(name) ?? '')]);
+}
+
+/** `compgen -C COMMAND`; the words of `-W` are expanded like any others. */
+export function readCompletion(call: ProgramCall): Reading {
+  const options = optionsOf({ values: '-A -C -F -G -P -S -W -X -o' }, call.words, true);
+  const words = optionValues('-W', options).flatMap((word) =>
+    word === undefined || word.values === undefined
+      ? [unreadable(word?.text ?? call.text, 'words that are expanded are computed')]
+      : hiddenCode(word, call.reader, call.around),
+  );
+  const run = optionValues('-C', options).map((word) => textReading(call, withMore(word)));
+  return reading(call, readOnly, `${call.called.join(' ')} is read_only`, [...words, ...run]);
+}
+
+/** `fc` runs an earlier command again; `-l` lists them. */
+export function readFc(call: ProgramCall): Reading {
+  if (/^-[nr]*l/.test(knownValue(call.words[0]) ?? '')) return reading(call, readOnly, 'fc lists commands', []);
+  return unreadable(call.text, 'fc runs an earlier command, which is not known here');
+}
+
+/** `hash -p PATH NAME`: from here on the name is another program's. */
+export function readHash(call: ProgramCall): Reading {
+  const options = optionsOf({ values: '-p' }, call.words, true);
+  if (optionValues('-p', options).length === 0 && !options.unsure)
+    return reading(call, readOnly, 'hash is read_only', []);
+  return unreadable(call.text, 'hash -p gives another program to a name');
+}
+
+/** `!x` is an earlier command then, and `ls PATH=x` sets a variable: words are not what they seem. */
+const misleading = /^(?:histexpand|keyword)$/;
+
+export function misleads(words: readonly (string | undefined)[]): boolean {
+  return words.some((word, at) => {
+    if (word === undefined) return false;
+    return /^-[a-zA-Z]*[Hk]/.test(word) || (misleading.test(word) && !/^\+[a-zA-Z]*o$/.test(words[at - 1] ?? ''));
+  });
+}
+
+/** `set`, `shopt`. */
+export function readSettings(call: ProgramCall): Reading {
+  const words = call.words.map(knownValue);
+  const end = words.indexOf('--');
+  const [name = ''] = call.called;
+  if (misleads(end < 0 ? words : words.slice(0, end)) && !words.includes('-u'))
+    return unreadable(call.text, 'with this setting of the shell words are not what they seem');
+  return reading(call, readOnly, `${name} is read_only`, []);
 }

@@ -10,7 +10,15 @@ import { packagePrograms } from './programs/packages.js';
 import { systemPackagePrograms } from './programs/system-packages.js';
 import { shellBuiltins, terminalPrograms } from './programs/terminal.js';
 import { wrapperPrograms } from './programs/wrappers.js';
-import { readDeclaration, readNames, readPrintf } from './read-builtin.js';
+import {
+  readCompletion,
+  readDeclaration,
+  readFc,
+  readHash,
+  readNames,
+  readPrintf,
+  readSettings,
+} from './read-builtin.js';
 import { type ProgramCall, readProgram } from './read-program.js';
 import { readFd, readFind, readParallel, readXargs } from './read-search.js';
 import { readAlias, readEval, readForeignShell, readShell, readSource, readTrap, shells } from './read-shell.js';
@@ -48,6 +56,10 @@ export const handlers: Readonly<Record<string, Handler>> = {
   ...forAll('export declare typeset local readonly', readDeclaration),
   ...forAll('read mapfile readarray unset wait let test [', readNames),
   ...forAll('printf', readPrintf),
+  ...forAll('complete compgen', readCompletion),
+  ...forAll('fc', readFc),
+  ...forAll('hash', readHash),
+  ...forAll('set shopt', readSettings),
   ...forAll('find gfind', readFind),
   ...forAll('fd fdfind', readFd),
   ...forAll('xargs gxargs', readXargs),
@@ -61,6 +73,7 @@ export const handlers: Readonly<Record<string, Handler>> = {
   ...forAll('tar gtar bsdtar', tool.readTar),
   ...forAll('env', tool.readEnv),
   ...forAll('ssh', tool.readSsh),
+  ...forAll('scp sftp', tool.readSshCopy),
   ...forAll('wget', tool.readWget),
   ...forAll('python python2 python3 pypy pypy3', tool.readPython),
   ...forAll('node nodejs deno ruby perl php lua luajit Rscript', tool.readInterpreter),
@@ -134,7 +147,8 @@ function namedReading(
     // What it runs in turn is a program: `command rm`, `env rm`.
     ...byName(name, { called: [name], words, around: { ...around, functions: noFunctions }, reader, text }),
     argv: [path, ...words.map((word) => knownValue(word) ?? word.text)],
-    open: words.filter((word) => knownValue(word) === undefined),
+    // A shell makes a path of `~/x`.
+    open: words.filter((word) => knownValue(word)?.startsWith('~') ?? true),
     hasSubcommands: name === 'git' || named(programs, name)?.subcommands !== undefined,
   };
   const searches = /grep$|^rg$|^ag$/.test(name) || name === 'sed' || name === 'awk';

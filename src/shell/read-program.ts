@@ -3,7 +3,7 @@ import { type Classes, classesOf, classNames, networked, readOnly } from './clas
 import { couldHaveOption, names, type Options, onlyClasses, optionsOf, optionValues } from './options.js';
 import { named, type Program } from './program.js';
 import { type Reading, unreadable } from './reading.js';
-import type { Reader, Surroundings } from './surroundings.js';
+import type { Grammar, Reader, Surroundings } from './surroundings.js';
 import { knownValue, plainWord, type Word } from './word.js';
 
 export interface ProgramCall {
@@ -112,8 +112,14 @@ function after(list: string, options: Options, words: readonly Word[]): readonly
   return found === undefined ? [] : words.slice(found.at + 1);
 }
 
-export function textReading(call: Pick<ProgramCall, 'reader' | 'around' | 'text'>, word: Word | undefined): Reading {
-  const { reader, around, text } = call;
+/** `grammar`: that of the shell that runs it; programs ask for `sh`. */
+export function textReading(
+  call: Pick<ProgramCall, 'reader' | 'around' | 'text'>,
+  word: Word | undefined,
+  grammar: Grammar = 'sh',
+): Reading {
+  const { reader, text } = call;
+  const around = { ...call.around, grammar };
   if (word?.values === undefined) {
     return unreadable(word?.text ?? text, 'the text that is run is computed; write it out in single quotes');
   }

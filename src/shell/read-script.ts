@@ -1,5 +1,6 @@
 /** A parsed script: every command of it, wherever it is, with what it is given and where its output goes. */
 import type {
+  ArithmeticCommand,
   Assignment,
   Command,
   forEachChild,
@@ -8,15 +9,15 @@ import type {
   Redirection,
   SyntaxNode,
   Word as SyntaxWord,
+  TestCommand,
   TestExpression,
 } from 'unbash';
 import { classesOf, networked, readOnly } from './classes.js';
 import { redirectionClasses } from './host-paths.js';
 import { isWithin, type Stretches } from './reach.js';
-import { assignmentReading, hiddenCode } from './read-builtin.js';
+import { assignmentReading, hiddenCode, poisoned, promptCode } from './read-builtin.js';
 import { allClasses, holding, type Reading, unreadable } from './reading.js';
 import type { Reader, ShellInput, Surroundings } from './surroundings.js';
-import type { Aliases } from './variables.js';
 import { fieldsFrom, knownValue, plainWord, textFrom, unknownWord, type Word, wordFrom } from './word.js';
 
 export interface ScriptVisit {
@@ -25,7 +26,6 @@ export interface ScriptVisit {
   readonly source: string;
   /** Where functions of the text are in force; in a text within it, whose places are its own, none is known to be. */
   readonly functions: Stretches;
-  readonly aliases: Aliases;
 }
 
 const evaluates = /^-(?:eq|ne|lt|le|gt|ge|v)$/;
@@ -35,14 +35,12 @@ export class ScriptReading {
   readonly #children: typeof forEachChild;
   readonly #source: string;
   readonly #functions: Stretches;
-  readonly #aliases: Aliases;
 
-  constructor({ reader, children, source, functions, aliases }: ScriptVisit) {
+  constructor({ reader, children, source, functions }: ScriptVisit) {
     this.#reader = reader;
     this.#children = children;
     this.#source = source;
     this.#functions = functions;
-    this.#aliases = aliases;
   }
 
   script(script: ParsedScript, around: Surroundings): Reading {
@@ -63,7 +61,6 @@ export class ScriptReading {
       children: this.#children,
       source: this.#source,
       functions: this.#functions,
-      aliases: this.#aliases,
     };
   }
 
@@ -91,16 +88,28 @@ export class ScriptReading {
         const read = this.script(node.script, { ...around, input: { kind: 'terminal' } });
         return [{ ...read, text: node.text, why: read.readable ? 'a substitution' : read.why }];
       }
+      case 'AnsiCQuoted':
+        if (around.grammar === 'bash') return [];
+        return [unreadable(node.text, `sh may read ${node.text} as a dollar and a word: use bash`)];
       case 'TestCommand':
-        return [...this.#test(node.expression, around), ...this.#inside(node, around)];
+        return [
+          ...this.#test(node.expression, around),
+          ...this.#inside(node, around),
+          ...this.#asCommands(node, around),
+        ];
+      case 'ArithmeticCommand':
+        return [...this.#inside(node, around), ...this.#asCommands(node, around)];
       case 'ArithmeticWord':
         return node.parts === undefined
           ? hiddenCode(plainWord(node.value), this.#reader, around)
           : this.#inside(node, around);
       case 'ParameterExpansion':
         return [...this.#prompt(node, around), ...this.#inside(node, around)];
+      case 'For':
+        return [...poisoned(node.name.value), ...this.#inside(node, around)];
       case 'Select':
         return [
+          ...poisoned(node.name.value),
           { ...holding(this.#text(node), 'select asks a person', this.#inside(node, around)), classes: classesOf('i') },
         ];
       default:
@@ -121,7 +130,18 @@ export class ScriptReading {
     if (node.operation?.type !== 'Transform' || node.operation.operand.value !== 'P') return [];
     const values = around.variables.get(node.parameter);
     if (values === undefined) return [unreadable(node.text, 'a computed text is run as a prompt')];
-    return values.flatMap((value) => hiddenCode(plainWord(value), this.#reader, around));
+    return values.flatMap((value) => promptCode(plainWord(value), this.#reader, around));
+  }
+
+  /** To a shell without them `[[ a || rm b ]]` runs `rm b ]]`, and `((rm -f b))` is a subshell. */
+  #asCommands(node: TestCommand | ArithmeticCommand, around: Surroundings): readonly Reading[] {
+    if (around.grammar === 'bash') return [];
+    const text = this.#text(node);
+    const commands = node.type === 'TestCommand' ? `: ${text.slice(2)}` : text.slice(2, -2);
+    const read = this.#reader.text(commands, around);
+    if (!read.readable) return [unreadable(text, `sh may not know ${text.slice(0, 2)}: use bash`, [read])];
+    // `[[ a && $B ]]` ends with the first, which is no program.
+    return /\|\||\n/.test(text) ? read.parts : read.parts.filter(({ readable }) => readable);
   }
 
   /** Numbers and names in a test are evaluated. */
@@ -202,7 +222,7 @@ export class ScriptReading {
     if (command.name !== undefined) parts.push(...this.#inside(command.name, around));
     for (const argument of command.args) parts.push(...this.#inside(argument, around));
     if (command.name === undefined) return holding(text, 'no command of its own', parts);
-    for (const stands of this.#aliases.get(command.name.text) ?? []) parts.push(this.#alias(stands, command, around));
+    parts.push(...this.#alias(command.name, command.end, around));
     const words = [
       ...fieldsFrom(command.name, around.variables, true),
       ...command.args.flatMap((word) => this.#argument(word, around)),
@@ -214,10 +234,18 @@ export class ScriptReading {
   }
 
   /** What an alias stands for goes on with the words behind it: `alias a=command` and then `a rm b`. */
-  #alias(stands: SyntaxWord, { name, end }: Command, around: Surroundings): Reading {
-    const known = knownValue(wordFrom(stands, around.variables));
-    if (known === undefined) return unreadable(stands.text, 'the text of the alias is computed');
-    return this.#reader.text(`${known}${this.#source.slice(name?.end ?? end, end)}`, around);
+  #alias(word: SyntaxWord, end: number, around: Surroundings): readonly Reading[] {
+    const name = word.text.replaceAll('\\\n', '');
+    if (around.expanded.has(name)) return [];
+    const inner = { ...around, expanded: new Set([...around.expanded, name]) };
+    const rest = this.#source.slice(word.end, end);
+    const [next = ''] = /^\s*[^\s;&|<>()'"\\$`]+/.exec(rest) ?? [];
+    return [...(this.#reader.aliases.get(name) ?? [])].flatMap((text) => {
+      // Behind a blank at its end the next word is looked up, too.
+      const more = /[ \t]$/.test(text) ? [...(this.#reader.aliases.get(next.trim()) ?? [])] : [];
+      const rests = [rest, ...more.map((each) => ` ${each}${rest.slice(next.length)}`)];
+      return rests.map((each) => this.#reader.text(`${text}${each}`, inner));
+    });
   }
 
   #redirections(

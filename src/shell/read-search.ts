@@ -16,9 +16,13 @@ function commandFor(call: ProgramCall, words: readonly Word[], placeholder: stri
   if (program === undefined || program.text.includes(placeholder)) {
     return unreadable(words.map(({ text }) => text).join(' ') || call.text, 'the command is computed');
   }
-  const filled = words.map((word) =>
-    word.text.includes(placeholder) && knownValue(word) === placeholder ? unknownWord(placeholder, './') : word,
-  );
+  const filled = words.map((word) => {
+    const value = knownValue(word);
+    if (value === undefined || !value.includes(placeholder)) return word;
+    if (value === placeholder) return unknownWord(placeholder, './');
+    // In a text for a shell it may be filled as well, with what is not known: `sh -c 'cat {}'`.
+    return /\s/.test(value) ? { ...word, values: [value, value.replaceAll(placeholder, '$_')] } : word;
+  });
   return call.reader.command(filled, { ...call.around, input: { kind: 'stream', networked: false } });
 }
 
@@ -112,6 +116,11 @@ export function readParallel(call: ProgramCall): Reading {
   if (command.length === 0 || values.some((value) => value === undefined) || /^\{.*\}$/.test(values[0] ?? '')) {
     return unreadable(call.text, 'the command is computed');
   }
-  const text = call.reader.text(values.join(' '), { ...call.around, input: { kind: 'stream', networked: false } });
+  const filled = values.map((value) => value?.replace(/\{[^{}\s]*\}/g, '$_'));
+  const more = String(filled) === String(values) ? ' $_' : '';
+  const text = call.reader.text(`${filled.join(' ')}${more}`, {
+    ...call.around,
+    input: { kind: 'stream', networked: false },
+  });
   return reading(call, readOnly, 'parallel runs a command with what it reads', [text]);
 }

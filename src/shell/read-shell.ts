@@ -1,12 +1,19 @@
 /** Shells and what else runs shell text: `bash -c`, `eval`, `source`, `trap`, `alias`. */
 import { type Classes, classesOf, mutating, readOnly } from './classes.js';
-import { hiddenCode } from './read-builtin.js';
+import { hiddenCode, misleads } from './read-builtin.js';
 import { type ProgramCall, textReading } from './read-program.js';
 import { type Reading, unreadable } from './reading.js';
+import type { Grammar } from './surroundings.js';
 import { hasIndex } from './variables.js';
 import { knownValue, plainWord, unknownWord, type Word } from './word.js';
 
 export const shells = new Set('sh bash dash zsh ksh ksh93 mksh ash rbash yash posh'.split(' '));
+/** Called `sh`, each of them may be another one. */
+const likeBash = new Set('bash rbash zsh ksh ksh93 mksh'.split(' '));
+
+function grammarOf({ called: [name = ''] }: ProgramCall): Grammar {
+  return likeBash.has(name) ? 'bash' : 'sh';
+}
 
 function reading(call: ProgramCall, classes: Classes, why: string, parts: readonly Reading[] = []): Reading {
   const words = [...call.called, ...call.words.map((word) => knownValue(word) ?? word.text)];
@@ -20,7 +27,11 @@ function fromInput(call: ProgramCall, interactive: boolean): Reading {
   switch (input.kind) {
     case 'text':
       return reading(call, readOnly, `${name} runs the text it is given`, [
-        textReading({ ...call, around: { ...call.around, input: { kind: 'file' } } }, plainWord(input.text)),
+        textReading(
+          { ...call, around: { ...call.around, input: { kind: 'file' } } },
+          plainWord(input.text),
+          grammarOf(call),
+        ),
       ]);
     case 'file':
       return reading(call, mutating, `${name} runs a file`);
@@ -55,20 +66,25 @@ function shellOptions(words: readonly Word[]) {
     at += value.match(/[oO]/g)?.length ?? 0;
   }
   if (knownValue(words[at]) === '--' || knownValue(words[at]) === '-') at += 1;
-  return { letters, long, rest: words.slice(at) };
+  return { letters, long, given: words.slice(0, at), rest: words.slice(at) };
 }
 
 export function readShell(call: ProgramCall): Reading {
-  const { letters, long, rest } = shellOptions(call.words);
+  const { letters, long, given, rest } = shellOptions(call.words);
   const name = call.called.join(' ');
   const [first, ...positional] = rest;
   if (long.has('--version') || long.has('--help')) return reading(call, readOnly, `${name} prints what it is`);
   const loads = long.has('--rcfile') || long.has('--init-file') ? mutating : readOnly;
   if (letters.has('-c')) {
-    // $0 is the first of them.
-    const known = positional.map((word, index) => [String(index), word.values] as const);
+    if (misleads(given.map(knownValue)))
+      return unreadable(call.text, 'with this setting of the shell words are not what they seem');
+    // $0 is the first of them. Behind one that may be several or none the others are not known.
+    const sure = positional.findIndex(({ splits }) => splits);
+    const known = positional.map(
+      (word, index) => [String(index), sure < 0 || index < sure ? word.values : undefined] as const,
+    );
     const around = { ...call.around, variables: new Map(known) };
-    const text = textReading({ ...call, around }, first);
+    const text = textReading({ ...call, around }, first, grammarOf(call));
     const indexes = positional.filter((word) => word.values?.some(hasIndex) === true);
     const hidden = indexes.flatMap((word) => hiddenCode(word, call.reader, call.around));
     return reading(call, loads, `${name} -c runs its text`, [text, ...hidden]);
@@ -104,7 +120,7 @@ export function readEval(call: ProgramCall): Reading {
   const values = words.map(knownValue);
   const known = values.some((value) => value === undefined);
   const computed = words.find((word) => knownValue(word) === undefined)?.text ?? call.text;
-  const text = textReading(call, known ? unknownWord(computed) : plainWord(values.join(' ')));
+  const text = textReading(call, known ? unknownWord(computed) : plainWord(values.join(' ')), call.around.grammar);
   return reading(call, readOnly, 'eval runs its words', [text]);
 }
 
@@ -135,8 +151,11 @@ export function readTrap(call: ProgramCall): Reading {
   ) {
     return reading(call, readOnly, 'trap of nothing');
   }
-  return reading(call, readOnly, 'trap runs its text later', [textReading(call, action)]);
+  return reading(call, readOnly, 'trap runs its text later', [textReading(call, action, call.around.grammar)]);
 }
+
+const keywords =
+  /^(?:if|then|else|elif|fi|for|while|until|do|done|case|esac|select|function|in|time|coproc|!|\{|\}|\[\[|\]\])$/;
 
 /** `alias name=text`; the text is read, whether the alias is used or not. */
 export function readAlias(call: ProgramCall): Reading {
@@ -144,7 +163,12 @@ export function readAlias(call: ProgramCall): Reading {
     const value = knownValue(word);
     if (value === undefined) return [unreadable(word.text, 'the text of the alias is computed')];
     const equals = value.indexOf('=');
-    return equals < 0 ? [] : [textReading(call, plainWord(value.slice(equals + 1)))];
+    if (equals < 0) return [];
+    const [name, text] = [value.slice(0, equals), value.slice(equals + 1)];
+    if (keywords.test(name))
+      return [unreadable(word.text, `an alias for ${name} makes other commands of what follows`)];
+    call.reader.findAlias(name, text);
+    return [textReading(call, plainWord(text), call.around.grammar)];
   });
   return reading(call, readOnly, 'alias gives a name to its text', parts);
 }

@@ -3,11 +3,20 @@
 import { posix } from 'node:path';
 import { type Classes, classesOf, hostEscapeRisk, mutating, networked, readOnly } from './classes.js';
 import { kindOfKey } from './git-keys.js';
-import { couldHaveOption, hasOption, names, type OptionTable, optionsOf, optionValues } from './options.js';
+import {
+  couldHaveOption,
+  hasOption,
+  names,
+  type OptionTable,
+  optionsOf,
+  optionValues,
+  type ShellOption,
+} from './options.js';
 import { named, type Program } from './program.js';
 import { makesFilesystem } from './programs/devices.js';
 import { gitProgram } from './programs/git.js';
 import { hostPrograms } from './programs/host.js';
+import { networkPrograms } from './programs/network.js';
 import { packagePrograms } from './programs/packages.js';
 import { assignedBy, assignmentReading } from './read-builtin.js';
 import { type ProgramCall, readProgram, speaksToItself, textReading } from './read-program.js';
@@ -144,39 +153,55 @@ export function readTar(call: ProgramCall): Reading {
 
 const env: OptionTable = { values: '-u -C -S -a -P --unset --chdir --split-string --argv0' };
 
+/** What `-S` is split into stands before all words behind it, as if written there: `env -S'rm' -f a`. */
+function splitText(call: ProgramCall, { at, value: text }: ShellOption): Reading {
+  const rest = call.words.slice(text === call.words[at + 1] ? at + 2 : at + 1).map(knownValue);
+  const value = knownValue(text);
+  // It has escapes of its own: `\_` is a blank that divides.
+  if (value === undefined || /\\[^\\"' ]/.test(value) || rest.includes(undefined)) return textReading(call, undefined);
+  const words = rest.map((word) => `'${word?.replaceAll("'", "'\\''")}'`);
+  return textReading(call, plainWord(['env', value, ...words].join(' ')));
+}
+
 /** Assignments, then a command; `-S` is split into words like shell text. */
 export function readEnv(call: ProgramCall): Reading {
   const options = optionsOf(env, call.words, true);
-  const texts = optionValues('-S --split-string', options);
+  const split = options.options.find((option) => hasOption('-S --split-string', { ...options, options: [option] }));
   const first = options.operands.findIndex((word) => !/^[A-Za-z_][A-Za-z0-9_]*=/.test(word.start));
   const assigned = first === -1 ? options.operands : options.operands.slice(0, first);
   const command = first === -1 ? [] : options.operands.slice(first);
   const parts: Reading[] = assignedBy(assigned).flatMap((each) => assignmentReading(each, call) ?? []);
-  for (const text of texts) {
-    const rest = command.map(knownValue);
-    const value = knownValue(text);
-    const whole = [value, ...rest];
-    // It has escapes of its own: `\_` is a blank that divides.
-    const isOdd = value !== undefined && /\\[^\\"' ]/.test(value);
-    parts.push(textReading(call, isOdd || whole.includes(undefined) ? undefined : plainWord(whole.join(' '))));
-  }
-  if (texts.length === 0 && command.length > 0) parts.push(call.reader.command(command, call.around));
-  else if (options.unsure && command.length === 0) parts.push(unreadable(call.text, 'the command is computed'));
-  return reading(call, readOnly, command.length === 0 ? 'env prints the environment' : 'env runs a command', parts);
+  if (split !== undefined) parts.push(splitText(call, split));
+  else if (command.length > 0) parts.push(call.reader.command(command, call.around));
+  else if (options.unsure) parts.push(unreadable(call.text, 'the command is computed'));
+  const runs = split !== undefined || command.length > 0;
+  return reading(call, readOnly, runs ? 'env runs a command' : 'env prints the environment', parts);
 }
 
 const ssh: OptionTable = { values: '-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w' };
 
-/** Some of its options are commands that run here. */
-export function readSsh(call: ProgramCall): Reading {
-  const options = optionsOf(ssh, call.words, true);
-  const parts = optionValues('-o', options).flatMap((word) => {
+/** Settings of ssh that are commands that run here. */
+function sshCommands(call: ProgramCall, words: readonly (Word | undefined)[]): readonly Reading[] {
+  return words.flatMap((word) => {
     const match = /^\s*(?:ProxyCommand|LocalCommand|KnownHostsCommand)\s*[= ]\s*([\s\S]*)/i.exec(
       knownValue(word) ?? '',
     );
     if (knownValue(word) === undefined) return [unreadable(word?.text ?? call.text, 'an option of ssh is computed')];
     return match?.[1] === undefined ? [] : [textReading(call, plainWord(match[1]))];
   });
+}
+
+/** `scp`, `sftp`. */
+export function readSshCopy(call: ProgramCall): Reading {
+  const program = named(networkPrograms, call.called[0] ?? '') ?? { is: 'n' };
+  const read = readProgram(program, call);
+  const parts = sshCommands(call, optionValues('-o', optionsOf(program, call.words, false)));
+  return { ...read, parts: [...read.parts, ...parts] };
+}
+
+export function readSsh(call: ProgramCall): Reading {
+  const options = optionsOf(ssh, call.words, true);
+  const parts = sshCommands(call, optionValues('-o', options));
   const alone = options.operands.length < 2 && !hasOption('-N -f -W -Q -V -O', options);
   return reading(call, networked | (alone ? classesOf('i') : readOnly), 'ssh speaks to another machine', parts);
 }
@@ -283,6 +308,11 @@ function configuredCommand(call: ProgramCall, word: Word | undefined): readonly 
 const mayRun = (call: ProgramCall, key: string) =>
   reading(call, mutating, `${key} is a key of git that is not known: its value may be a command`);
 
+/** What it keeps in the new repository is in force at once. */
+const clone: OptionTable = {
+  values: '-c --config -b --branch -o --origin -u --upload-pack -j --jobs --depth --reference --filter',
+};
+
 export function readGit(call: ProgramCall): Reading {
   const options = optionsOf(gitProgram, call.words, true);
   // Of `--config-env KEY=NAME` the value is in a variable, which is not looked for.
@@ -293,5 +323,7 @@ export function readGit(call: ProgramCall): Reading {
   const configured = [...optionValues('-c', options), ...named];
   const parts = configured.flatMap((word) => configuredCommand(call, word));
   const read = readProgram(gitProgram, call);
-  return { ...read, parts: [...parts, ...read.parts] };
+  const cloned = read.words[1] === 'clone' ? optionValues('-c --config', optionsOf(clone, call.words, false)) : [];
+  const kept = cloned.flatMap((word) => configuredCommand(call, word));
+  return { ...read, parts: [...parts, ...kept, ...read.parts] };
 }

@@ -10,7 +10,8 @@ import * as parser from './shell-parser.js';
 import { terminal } from './surroundings.js';
 import { plainWord } from './word.js';
 
-const around = { input: terminal, variables: new Map(), functions: new Set<string>() };
+const nothing = { variables: new Map(), functions: new Set<string>(), expanded: new Set<string>() };
+const around = { input: terminal, grammar: 'bash', ...nothing } as const;
 
 function reads(text: string, depth = 0): boolean {
   return classification(new ShellReader(parser).text(text, { ...around, depth })).readable;

@@ -5,7 +5,7 @@ import { hiddenCode } from './read-builtin.js';
 import { readCommand } from './read-command.js';
 import { ScriptReading } from './read-script.js';
 import { everyReading, holding, type Reading, unreadable } from './reading.js';
-import type { Reader, Surroundings } from './surroundings.js';
+import type { Aliases, Reader, Surroundings } from './surroundings.js';
 import { indexesIn, namesIn } from './variables.js';
 import { plainWord, type Word } from './word.js';
 
@@ -32,11 +32,29 @@ const calculates = /\(\(|\$\[|\blet\b|\s-(?:eq|ne|lt|le|gt|ge|v|[a-zA-Z]*i)|\$\{
 
 export class ShellReader implements Reader {
   readonly #parser: Parser | undefined;
+  readonly aliases: Aliases;
+  readonly #found = new Map<string, Set<string>>();
+  /** One was found that is not among those it reads by: what it reads is not all that there is. */
+  isShort = false;
   #commands = 0;
   #characters = 0;
 
-  constructor(parser: Parser | undefined) {
+  constructor(parser: Parser | undefined, aliases: Aliases = new Map()) {
     this.#parser = parser;
+    this.aliases = aliases;
+  }
+
+  /** Those that it read by, and those that it found. */
+  get found(): Aliases {
+    const names = new Set([...this.aliases.keys(), ...this.#found.keys()]);
+    const of = (name: string) => new Set([...(this.aliases.get(name) ?? []), ...(this.#found.get(name) ?? [])]);
+    return new Map([...names].map((name) => [name, of(name)]));
+  }
+
+  findAlias(name: string, text: string): void {
+    if (this.aliases.get(name)?.has(text) !== true) this.isShort = true;
+    const known = this.#found.get(name) ?? new Set();
+    this.#found.set(name, known.add(text));
   }
 
   command(words: readonly Word[], around: Surroundings): Reading {
@@ -55,7 +73,7 @@ export class ShellReader implements Reader {
     if (text.includes('\0')) return unreadable(text, 'a NUL, which no shell takes');
     const plain = plainWordsOf(text);
     const deeper = { ...around, depth: around.depth + 1, functions: new Set<string>() };
-    if (plain !== undefined) {
+    if (plain !== undefined && !this.aliases.has(plain[0] ?? '')) {
       const read = this.command(plain.map(plainWord), { ...deeper, variables: new Map() });
       return holding(text, 'shell text', [read]);
     }
@@ -86,9 +104,9 @@ export class ShellReader implements Reader {
     children: typeof forEachChild,
     around: Surroundings,
   ): Reading {
-    const { variables, functions, aliases } = namesIn(script, children, around.variables);
+    const { variables, functions } = namesIn(script, children, around, this.aliases.size > 0);
     const inner = { ...around, variables };
-    const read = new ScriptReading({ reader: this, children, source: text, functions, aliases }).script(script, inner);
+    const read = new ScriptReading({ reader: this, children, source: text, functions }).script(script, inner);
     const found = calculates.test(text) ? indexesIn(script, children, variables) : [];
     if (found.length === 0) return read;
     const known = new Set([...everyReading(read)].map((each) => each.text));

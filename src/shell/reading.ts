@@ -12,7 +12,7 @@ export interface Reading {
   readonly words: readonly string[];
   /** All of it: the program as it was called, and every word after it. */
   readonly argv?: readonly string[];
-  /** Of those, the ones that may be others than they are written: computed, or one of several values. */
+  /** Of those, the ones that may be others than they are written: computed, one of several values, or in somebody's home. */
   readonly open?: readonly Word[];
   /** The first operand says what the program is to do, as in `git push`. */
   readonly hasSubcommands?: boolean;

@@ -11,16 +11,29 @@ export type ShellInput =
 
 export const terminal: ShellInput = Object.freeze({ kind: 'terminal' });
 
+/** `sh`: it may know only what POSIX has. `[[` and `((` are a program and a subshell then, and `function` a program. */
+export type Grammar = 'bash' | 'sh';
+
 export interface Surroundings {
   readonly input: ShellInput;
+  readonly grammar: Grammar;
   readonly variables: Variables;
   /** Functions of the text that are in force at this command: their bodies are read where they are. */
   readonly functions: ReadonlySet<string>;
+  /** Aliases that this text is what they stand for: the shell takes none of them twice. */
+  readonly expanded: ReadonlySet<string>;
   /** How many texts and commands this one is inside of. */
   readonly depth: number;
 }
 
+/** What a name may stand for, by the name: each text that it is given anywhere. */
+export type Aliases = ReadonlyMap<string, ReadonlySet<string>>;
+
 export interface Reader {
+  /** Those of the whole request, as a reading before this one found them. */
+  readonly aliases: Aliases;
+  /** One was found: where it was not known before, everything is read again. */
+  findAlias(name: string, text: string): void;
   /** The first word is the program. */
   command(words: readonly Word[], around: Surroundings): Reading;
   /** Shell text, with variables and functions of its own. */

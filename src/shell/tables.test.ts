@@ -199,7 +199,14 @@ function quoted(word: string): string {
   return word.endsWith(computed) || /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-const start = { input: terminal, variables: new Map(), functions: new Set<string>(), depth: 0 };
+const start = {
+  input: terminal,
+  variables: new Map(),
+  functions: new Set<string>(),
+  expanded: new Set<string>(),
+  grammar: 'bash',
+  depth: 0,
+} as const;
 
 /** As `classify` does it, but for computed words, which an argument vector does not have. */
 function verdict(argv: readonly string[]): string {

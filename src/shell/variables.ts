@@ -6,20 +6,26 @@
 import type { forEachChild, SyntaxNode, Word as SyntaxWord } from 'unbash';
 import { shellWordValues } from '../base/limits/decisions.js';
 import { reachOf, type Stretches } from './reach.js';
+import type { Surroundings } from './surroundings.js';
 import { fieldsFrom, type Variables, wordFrom } from './word.js';
 
 export interface Names {
   readonly variables: Variables;
   readonly functions: Stretches;
-  readonly aliases: Aliases;
 }
-
-/** What an alias of the script may stand for, as written. */
-export type Aliases = ReadonlyMap<string, readonly SyntaxWord[]>;
 
 /** They set variables out of sight. */
 const setsUnseen = new Set(['source', '.', 'eval', 'read', 'mapfile', 'readarray', 'getopts', 'printf']);
 const declares = new Set(['export', 'declare', 'typeset', 'local', 'readonly']);
+/** They run what is not of this script, or is computed: it may take functions back. */
+const runsUnseen = new Set(['source', '.', 'eval', 'mapfile', 'readarray']);
+/** The shell sets them itself, whatever the script does. */
+const setByShell =
+  /^(?:_|RANDOM|SRANDOM|SECONDS|LINENO|EPOCH.*|PWD|OLDPWD|DIRSTACK|REPLY|MAPFILE|OPT(?:ARG|IND)|COPROC.*|PIPESTATUS|FUNCNAME|GROUPS|HIST.*|BASH.*|COMP_.*|READLINE_.*|SHLVL|E?UID|PPID)$/;
+/** What is given to it becomes something else: a number, or other letters. */
+const converts = /^[-+][a-zA-Z]*[luci]/;
+/** Names that a text says otherwise than to ask for their value. */
+const setsName = /(?<![$\w])(?<!\$\{)([A-Za-z_]\w*)|\$\{([A-Za-z_]\w*):?=/g;
 /** In a function they make a variable of its own, which is empty. */
 const hidesOuter = new Set(['declare', 'typeset', 'local']);
 
@@ -72,7 +78,15 @@ function hidesAssignment(node: CommandNode): boolean {
   const { name, words, isWrapped } = commandOf(node);
   // Attached to its name only where it is first; a computed word may be before it.
   const values = words.map((word) => (word.type === 'Word' ? word.value : ''));
-  if (name === 'printf') return values.includes('-v') || values[0]?.startsWith('-v') === true;
+  if (name === 'printf') {
+    // `printf $OPTION NAME FORMAT`, or all of it in one.
+    const [first] = words;
+    const start = first?.type === 'Word' ? first.parts?.[0] : undefined;
+    const isComputed =
+      start?.type.endsWith('Expansion') === true ||
+      (start?.type === 'DoubleQuoted' && words.length > 2 && start.parts[0]?.type.endsWith('Expansion') === true);
+    return isComputed || values.includes('-v') || values[0]?.startsWith('-v') === true;
+  }
   if (setsUnseen.has(name)) return true;
   if (!declares.has(name)) return false;
   // Behind `command` its words are not parsed as assignments.
@@ -97,24 +111,32 @@ class Found {
   readonly unsets = new Set<string>();
   /** Something sets variables out of sight. */
   unseen = false;
+  /** Functions may be taken back out of sight. */
+  takesBack = false;
   /** What the script was given may be something else. */
   positional = false;
   /** Words of commands whose name is computed: it could set any of these. */
   readonly #touched = new Set<string>();
   /** Parsed as assignments, and of no variable. */
   readonly #aliases = new Set<unknown>();
-  readonly aliases = new Map<string, SyntaxWord[]>();
 
   #command(node: CommandNode): void {
     const { name, words } = commandOf(node);
-    if (name === 'alias') this.#alias(words);
+    if (name === 'alias') for (const word of words) this.#aliases.add(word);
+    if (runsUnseen.has(name)) this.takesBack = true;
     if (hidesAssignment(node)) this.unseen = true;
     if (setsPositional(node)) this.positional = true;
     const isComputed = node.name?.parts?.some(({ type }) => !/Literal|Quoted/.test(type)) === true;
+    const isConverted = declares.has(name) && words.some((word) => word.type === 'Word' && converts.test(word.value));
     for (const word of words) {
+      if (isConverted) add(this.assignments, word.type === 'Word' ? word.value : word.name);
       if (word.type !== 'Word') continue;
+      if (word.parts !== undefined && (isComputed || name === 'unset')) this.takesBack = true;
       const known = /^\w+/.exec(word.value)?.[0] ?? '';
-      if (isComputed) this.#touched.add(known);
+      if (isComputed) {
+        this.#touched.add(known).add(word.value);
+        if (word.parts !== undefined) this.#later(word.value);
+      }
       if (name === 'unset' && word.parts !== undefined) this.unseen = true;
       if (name === 'unset' || (hidesOuter.has(name) && known === word.value)) this.unsets.add(known);
     }
@@ -122,23 +144,17 @@ class Found {
     if (name === 'trap' && action !== undefined) this.#later(action.text);
   }
 
-  /** `alias a=b`; behind `command`, and where it is quoted whole, it is a word: `alias 'a=b'`. */
-  #alias(words: CommandNode['args']): void {
-    for (const word of words) {
-      this.#aliases.add(word);
-      const text = word.type === 'Word' ? word.value : word.text;
-      const [name = ''] = text.split('=', 1);
-      const stands = word.type === 'Assignment' && word.value.type === 'Word' ? word.value : undefined;
-      const whole = stands ?? { type: 'Word', text, value: text.slice(name.length + 1), pos: word.pos, end: word.end };
-      if (name.length < text.length) this.aliases.set(name, [...(this.aliases.get(name) ?? []), whole]);
-    }
-  }
-
   /** A text that runs in between, whenever a signal comes. */
   #later(text: string): void {
-    for (const [, name = ''] of text.matchAll(/([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=/g)) add(this.assignments, name);
-    if (/\b(?:read|mapfile|readarray|eval|source|getopts|unset|printf|set|shift)\b|(?:^|[\s;&|'"])\.\s/.test(text)) {
+    const plain = text.replaceAll('\\\n', '');
+    for (const [, first, second] of plain.matchAll(setsName)) add(this.assignments, first ?? second ?? '');
+    if (
+      /\b(?:alias|declare|typeset|read|mapfile|readarray|eval|source|getopts|unset|printf|set|shift)\b|(?:^|[\s;&|'"])\.\s/.test(
+        plain,
+      )
+    ) {
       this.unseen = true;
+      this.takesBack = true;
       this.positional = true;
     }
   }
@@ -161,7 +177,11 @@ class Found {
   };
 
   end(): this {
-    for (const name of this.#touched) if (this.assignments.has(name)) add(this.assignments, name);
+    for (const name of this.#touched) {
+      if (this.assignments.has(name)) add(this.assignments, name);
+      this.unsets.add(name);
+    }
+    for (const name of this.assignments.keys()) if (setByShell.test(name)) add(this.assignments, name);
     return this;
   }
 }
@@ -179,17 +199,25 @@ function gather(node: SyntaxNode, visit: typeof forEachChild): Found {
 /** `X=a; Y=$X` needs a round for each step; what does not settle is not known. */
 const rounds = 4;
 
-export function namesIn(script: SyntaxNode, visit: typeof forEachChild, around: Variables): Names {
-  const { assignments, unsets, unseen, positional, aliases } = gather(script, visit);
-  const { functions, loose } = reachOf(script, visit, unsets);
-  if (unseen) return { variables: new Map(), functions, aliases };
-  const given: Variables = positional ? new Map([...around].filter(([name]) => !/^[1-9]/.test(name))) : around;
+/** `hasAliases`: behind a name that is one anything may be set and taken back. */
+export function namesIn(
+  script: SyntaxNode,
+  visit: typeof forEachChild,
+  around: Surroundings,
+  hasAliases: boolean,
+): Names {
+  const { assignments, unsets, unseen, takesBack, positional } = gather(script, visit);
+  const reach = reachOf(script, visit, { unsets, grammar: around.grammar });
+  const functions: Stretches = takesBack || hasAliases ? new Map() : reach.functions;
+  if (unseen || hasAliases) return { variables: new Map(), functions };
+  const all = [...around.variables];
+  const given: Variables = new Map(positional ? all.filter(([name]) => !/^[1-9]/.test(name)) : all);
   let variables: Variables = given;
   for (let round = 0; round < rounds; round += 1) {
     const next = new Map<string, readonly string[] | undefined>(given);
     let settled = true;
     for (const [name, all] of assignments) {
-      const values = loose.has(name) ? [undefined] : all.flatMap((each) => valuesOf(each, variables));
+      const values = reach.loose.has(name) ? [undefined] : all.flatMap((each) => valuesOf(each, variables));
       if (unsets.has(name)) values.push(['']);
       const known = values.includes(undefined) ? undefined : [...new Set(values.flatMap((value) => value ?? []))];
       const kept = known !== undefined && known.length <= shellWordValues ? known : undefined;
@@ -199,7 +227,7 @@ export function namesIn(script: SyntaxNode, visit: typeof forEachChild, around: 
     variables = next;
     if (settled) break;
   }
-  return { variables, functions, aliases };
+  return { variables, functions };
 }
 
 /** `a[$(rm b)]`, which runs where it is taken for a number or for a name. */

@@ -113,10 +113,19 @@ function normalised(word: string): string {
   return plain.length > 1 && plain.endsWith('/') ? plain.slice(0, -1) : plain;
 }
 
+/** `~/x` and `~user/x` are some path that ends so. */
+function couldBeHome(wanted: string, value: string): boolean {
+  if (!value.startsWith('~') || !wanted.startsWith('/')) return false;
+  const within = value.includes('/') ? value.slice(value.indexOf('/')) : '';
+  return within.split('/').includes('..') || wanted.endsWith(within === '' ? '' : normalised(within));
+}
+
 /** Whether a word that may be others could be this one, or have it among those that it becomes. */
 function couldBe(wanted: string, { text, values, splits, isPattern = false, start, end }: Word): boolean {
   if (values !== undefined) {
-    return values.some((value) => normalised(value) === wanted || optionsOf([value]).includes(wanted));
+    return values.some(
+      (value) => normalised(value) === wanted || optionsOf([value]).includes(wanted) || couldBeHome(wanted, value),
+    );
   }
   // `*` is a file that is here: no other directory, and no option.
   if (isPattern && /^(?:[*?[]|[+@!]\()/.test(text) && /^[-/]/.test(wanted)) return false;
@@ -153,7 +162,8 @@ function refuses(rule: readonly string[], reading: Reading): boolean {
     .every((word) => word === given[1] || (word === given[2] && mayBeValue(given[1], argv)));
   const others = given.slice(first);
   // Others are before a subcommand: `git -C "$HERE" push`.
-  const isOpen = (word: string) => open.some((each) => words.includes(each.text) && couldBe(word, each));
+  const shown = ({ values, text }: Word) => (values?.length === 1 ? (values[0] ?? text) : text);
+  const isOpen = (word: string) => open.some((each) => words.includes(shown(each)) && couldBe(word, each));
   return (
     leading &&
     wanted.slice(first).every((word) => others.includes(word) || isOpen(word)) &&
@@ -163,7 +173,8 @@ function refuses(rule: readonly string[], reading: Reading): boolean {
 
 /** Words that can be any other: not a pattern of file names, which says itself what it can be. */
 export function computedWords({ open = [] }: Reading): readonly string[] {
-  return open.filter(({ isPattern }) => isPattern !== true).map(({ text }) => text);
+  const isComputed = ({ isPattern, values }: Word) => isPattern !== true && values?.length !== 1;
+  return open.filter(isComputed).map(({ text }) => text);
 }
 
 /** Exactly these words, or those that begin with them. A word that is computed is not known to be any. */

@@ -193,6 +193,10 @@ describe('a rule', () => {
         './rm /data',
         'rm /tmp/../data',
         'rm -- /data',
+        'rm ~/data',
+        'rm ~me/../data',
+        'rm ~',
+        'X=~/data; rm $X',
       ],
       'rm -rf': ['rm -f a -r', 'rm -fr a', 'rm a -r --x -f'],
       'git push': ['git push', 'git -c a=b push x', './git push'],
@@ -213,7 +217,7 @@ describe('a rule', () => {
         assert.equal(await action(text, { rules: [rule('deny', denied)], networked: true }), 'deny', text);
     }
     const others: Readonly<Record<string, readonly string[]>> = {
-      'rm /data': ['rm data', 'rm /data2', 'ls /data', 'rm -r /data/x'],
+      'rm /data': ['rm data', 'rm /data2', 'ls /data', 'rm -r /data/x', 'rm ~/x', 'rm ~/data/x', 'rm -f~/data'],
       'rm -r': ['rm -f a'],
       'git push': ['git pull', 'git commit -m push', 'git log push'],
     };

@@ -51,8 +51,9 @@ export const networkPrograms: Programs = {
   },
   wget: { is: 'mn', only: { '--spider': 'n' }, values: '-O --output-document -o -P --header' },
   aria2c: { is: 'mn' },
-  scp: { is: 'mn', values: '-o -i -P -F -J -c -l -S' },
-  ...each('sftp ftp lftp ncftp', { is: 'ni' }),
+  scp: { is: 'mn', text: '-S -D', values: '-o -i -P -F -J -c -l -X' },
+  sftp: { is: 'ni', text: '-S -D', values: '-B -b -c -F -i -J -l -o -P -R -s -X' },
+  ...each('ftp lftp ncftp', { is: 'ni' }),
   rsync: {
     is: 'm',
     with: { '--delete --delete-before --delete-after --delete-during --delete-excluded --remove-source-files': 'd' },

@@ -22,13 +22,11 @@ export const terminalPrograms: Programs = {
 
 /** Of the shell; those that need more are in `read-builtin`. */
 export const shellBuiltins: Programs = {
-  ...each('cd pushd popd dirs set shopt umask ulimit jobs fg bg disown times type hash shift return exit break', {
+  ...each('cd pushd popd dirs umask ulimit jobs fg bg disown times type shift return exit break', {
     is: 'r',
   }),
-  ...each('continue history logout getopts suspend caller compopt help fc', { is: 'r' }),
-  ...each('complete compgen', { is: 'r', text: '-C' }),
+  ...each('continue history logout getopts suspend caller compopt help', { is: 'r' }),
   bind: { is: 'r', with: { '-x -f': 'm' } },
   history: { is: 'r', with: { '-w -a': 'm' }, unsure: 'm' },
-  hash: { is: 'r', with: { '-p': 'm' }, unsure: 'm' },
   enable: { is: 'r', with: { '-f': 'm' }, unsure: 'm' },
 };

@@ -1,0 +1,47 @@
+/** Lines that run `rm /data`, by the shell that does. Each was read as another command once, most of them as one that only looks. */
+export const found: readonly (readonly [shell: string, ...texts: readonly string[]])[] = [
+  [
+    'bash',
+    // Words that a builtin expands, and commands that a builtin puts words behind.
+    `compgen -W '$(rm /data)'`,
+    `mapfile -t -c 1 -C rm <<< /data`,
+    `compgen -C rm /data`,
+    // Variables that the shell sets, or changes what they are given.
+    `_=ls; : rm; $_ /data`,
+    `BASH_REMATCH=ls; [[ rm =~ rm ]]; $BASH_REMATCH /data`,
+    `declare -l v=RM; $v /data`,
+    `e=eval; v=ls; $e 'x=1;v=rm'; $v /data`,
+    `o=-v; v=ls; printf $o v rm; $v /data`,
+    `trap 'for v in rm; do :; done' DEBUG; v=ls; :; $v /data`,
+    `bash -c '$1 /data' $u ls rm`,
+    // Functions that are taken back.
+    `rm() { :; }; x=rm; unset -f "$x"; rm /data`,
+    `rm() { :; }; eval 'unset -f rm'; rm /data`,
+    `rm() { :; }; u=unset; $u -f rm; rm /data`,
+    // Names that stand for others.
+    `shopt -s expand_aliases\nalias a=b b=rm\na /data`,
+    `shopt -s expand_aliases\nalias s='command ' z=rm\ns z /data`,
+    `shopt -s expand_aliases; alias a=command; eval 'a rm /data'`,
+    `shopt -s expand_aliases; eval 'alias a=command'\na rm /data`,
+    `shopt -s expand_aliases; v=ls; alias a='v=rm'\na\n$v /data`,
+    `BASH_ALIASES[a]=command; shopt -s expand_aliases\na rm /data`,
+    `hash -p "$(command -v rm)" foo; foo /data`,
+    // Words that are an earlier command.
+    `set -o history\nhistory -s 'rm /data'\nfc -s rm`,
+    `set -o history -o histexpand\n: rm /data\n!!:1*`,
+    // Prompts.
+    `v="'\\$(rm /data)'"; : "\${v@P}"`,
+    `v='\\044(rm /data)'; : "\${v@P}"`,
+    // Places that are filled with what is found or read.
+    `xargs -I% sh -c '% /data' <<< rm`,
+  ],
+  [
+    'dash',
+    // What only other shells know as a grammar of its own.
+    `((rm -f /data))`,
+    `[[ a || rm == /data ]]`,
+    `function rm\n{ :; }\nrm /data`,
+    `alias a=command; eval 'a rm /data'`,
+    `eval $'u rm /data'`,
+  ],
+];
