@@ -9,7 +9,9 @@ export function parseWhen(text: string, now: Date): string {
   if (ago !== null) return timeText(now.getTime() - Number(ago[1]) * (units[ago[2] ?? ''] ?? 0));
   const written = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?Z?)?$/.test(text);
   const date = new Date(/T.*[^Z]$/.test(text) ? `${text}Z` : text);
-  if (!written || Number.isNaN(date.getTime())) {
+  // Of a day that a month has not, Date makes one of the next month.
+  const isThere = !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text.slice(0, 10));
+  if (!written || !isThere) {
     throw new ErrnoError('EINVAL', {
       operation: 'ctx audit',
       reason: `expected a time such as 2026-01-31, 2026-01-31T12:00 (UTC) or 2h, got '${text}'`,
