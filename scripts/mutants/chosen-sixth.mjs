@@ -58,8 +58,8 @@ export const chosenSixth = [
   },
   {
     file: 'src/hook/glob-pattern.ts',
-    from: '  if (found.some(climbs)) return',
-    to: '  if (found.length === 0) return',
+    from: '  if (grouped.some(climbs)) return',
+    to: '  if (grouped.length === 0) return',
     why: 'alternatives that make two dots of one each would climb out of the workspace',
     tests: ['hook/reading'],
   },

@@ -60,14 +60,23 @@ function fixedPart(pattern: string): string {
   return joined === '' ? '.' : joined;
 }
 
+/** Groups (`@(a|b)`), as braces: one that may be left out lets its neighbours join. */
+function withBraces(pattern: string): string {
+  const open = pattern.replace(/[?*]\(/g, '{,').replace(/[@!+]?\(/g, '{');
+  return open.replaceAll('|', ',').replaceAll(')', '}');
+}
+
+/** Classes and braces can spell a dot (`[.].`): looked at without them. */
+function climbs(alternative: string): boolean {
+  return alternative.replace(/[[\]{}]/g, '').includes('..');
+}
+
 export function patternStarts(pattern: string): PatternStarts {
   if (pattern.length > pathBytes) return { ok: false, fault: `expected a pattern of at most ${pathBytes} characters` };
-  // Escapes and classes can spell a dot (`[.].`), and alternatives can join two (`.{.,x}`): looked at without them.
-  const climbs = (text: string) => text.replace(/[\\[\]()|@!+]/g, '').includes('..');
-  if (climbs(pattern)) return { ok: false, fault: 'expected a pattern without `..`' };
-  const found = alternatives(pattern.replaceAll('\\', ''));
-  if (found === undefined)
+  const plain = pattern.replaceAll('\\', '');
+  const [found, grouped] = [alternatives(plain), alternatives(withBraces(plain))];
+  if (found === undefined || grouped === undefined)
     return { ok: false, fault: `expected at most ${globAlternatives} alternatives in a pattern` };
-  if (found.some(climbs)) return { ok: false, fault: 'expected a pattern without `..`' };
+  if (grouped.some(climbs)) return { ok: false, fault: 'expected a pattern without `..`' };
   return { ok: true, starts: [...new Set(found.map(fixedPart))] };
 }

@@ -61,6 +61,17 @@ describe('a glob pattern', () => {
     ]) {
       assert.match(String(starts(pattern)), /without `\.\.`/, pattern);
     }
+    const groups = ['@', '?', '*', '+', '!', ''].flatMap((kind) => [`${kind}(.)`, `${kind}(.|x)`, `${kind}(x|.)`]);
+    const dots = ['.', '\\.', '[.]', '{.}', '{.,x}', '{x,.}', ...groups];
+    for (const one of dots)
+      for (const other of dots)
+        for (const pattern of [`${one}${other}/x`, `a/${one}${other}`, `.${one}?(x)`, `.*(x)${one}`])
+          assert.match(String(starts(pattern)), /without `\.\.`/, pattern);
+  });
+
+  it('may have dots elsewhere', () => {
+    for (const pattern of ['.*', '.*/x.json', 'a.b/.c', '*.@(ts|tsx)', '.?(x)', '!(.git)/*', '.[a-z]*/x', '{.a,b}.c'])
+      assert.ok(Array.isArray(starts(pattern)), pattern);
   });
 
   it('has a bounded number of alternatives', () => {
