@@ -371,4 +371,24 @@ describe('a directory that was removed while it is in use', () => {
     ask(opcodes.getattr, [], at);
     assert.deepEqual(calls, [['getattr', 20]]);
   });
+
+  it('is forgotten where the engine gives its number to another, however the kernel hears of that', () => {
+    const directory = { ...file, kind: 'directory' as Kind, inode: 20, links: 2 };
+    const [again, at] = [{ ...file, inode: 20 }, { node: 20 }];
+    const made = { create: { ...opened, attributes: again }, mkdir: again, mknod: again, symlink: again, link: again };
+    const readdir = [{ name: 'one', inode: 20, kind: 'directory' }];
+    for (const row of ['lookup', 'create anew', 'mkdir', 'mknod of a file', 'symlink', 'link', 'readdirplus']) {
+      const { filesystem, calls } = notingFileSystem({ ...answers, ...made, readdir, lookup: directory });
+      const { ask } = mounted(filesystem);
+      ask(opcodes.lookup, ['d']);
+      ask(opcodes.rmdir, ['d']);
+      assert.equal(readAttributes((ask(opcodes.getattr, [], at) as Reply).body, 16).links, 0);
+      const listing = (ask(opcodes.opendir, [0, 0]) as Reply).body.readBigUInt64LE(0);
+      const reply = ask(opcodeOf(row), row === 'readdirplus' ? [listing, 2n, 4096, 0] : rows[row]?.parts);
+      assert.equal(reply?.error, 0, row);
+      calls.length = 0;
+      ask(opcodes.getattr, [], at);
+      assert.deepEqual(calls, [['getattr', 20]], row);
+    }
+  });
 });

@@ -66,7 +66,7 @@ describe('a body', () => {
   it('is carried as its framing says, and what follows it stays where it is', async () => {
     for (const ends of [true, false]) {
       const found = await carried(['ab', 'cGET', ' /'], counted(3), ends);
-      assert.deepEqual([found.how, found.text], ['whole', 'abc']);
+      assert.deepEqual([found.how, found.text, String(found.rest.read())], ['whole', 'abc', ' /']);
     }
     assert.deepEqual(await carried([], { kind: 'none' }, false).then(({ how, text }) => [how, text]), ['whole', '']);
     assert.deepEqual(await carried([], counted(0), false).then(({ how, text }) => [how, text]), ['whole', '']);

@@ -64,6 +64,34 @@ describe('an overlay', () => {
     assert.deepEqual([(await over.find('d')).mode, (await above.find('d')).mode], [0o1755, 0o1755]);
   });
 
+  test('copies content of any length, with zeros wherever they are, and no more of it than is kept', async () => {
+    const piece = 1024 * 1024;
+    const lengths = [0, 3].flatMap((text) =>
+      [0, 1, piece - text, piece, piece + 1].map((zeros) => [text, zeros] as const),
+    );
+    const contents = lengths.flatMap(([text, zeros]) => {
+      const parts = [Buffer.alloc(text, 'x'), Buffer.alloc(zeros)];
+      return [Buffer.concat(parts), Buffer.concat(parts.reverse())];
+    });
+    for (const content of contents) {
+      const lower = memoryFileSystem({ root: directoryMode });
+      const { handle } = await lower.create(lower.root, 'f', fileMode, both);
+      await lower.write(handle, 0, content);
+      for (const kept of [content.length, 2, piece + 2]) {
+        const upper = new Subject(memoryFileSystem({ root: directoryMode }));
+        const over = new Subject(overlayFileSystem({ upper: upper.fs, lower: readOnly(lower) }));
+        const { inode } = await over.find('f');
+        await over.fs.setattr(inode, kept === content.length ? { uid: 7 } : { size: kept });
+        const wanted = Buffer.alloc(kept);
+        content.copy(wanted);
+        const { inode: copied } = await upper.find('f');
+        const found = await upper.with(copied, async (opened) => upper.fs.read(opened, 0, 4 * piece), reading);
+        const said = `${content.length} bytes from ${content.indexOf('x')}, ${kept} kept: ${found.length}`;
+        assert.ok(wanted.equals(found), said);
+      }
+    }
+  });
+
   test('lets whoever has a file open to read see what is written to its copy', async () => {
     const { over } = await overlay();
     const { inode } = await over.find('f');
