@@ -322,6 +322,7 @@ describe('a face of the SDK', () => {
     methods: {
       later: { takes: [(value) => assert.equal(value, 1)], atOnce: false },
       atOnce: { takes: [], atOnce: true, gives: { name: 'given', methods: { own: { takes: [], atOnce: true } } } },
+      throwing: { takes: [], atOnce: false },
       promised: { takes: [], atOnce: false, gives: { name: 'given', methods: { own: { takes: [], atOnce: true } } } },
     },
     parts: { part: { name: 'part', methods: { own: { takes: [], atOnce: true } } } },
@@ -332,6 +333,9 @@ describe('a face of the SDK', () => {
     later = async (value: number) => value;
     atOnce = () => new Given();
     promised = async () => new Given();
+    throwing = (): Promise<void> => {
+      throw new RangeError('at once');
+    };
     hidden = () => 'hidden';
   }
   class Given {
@@ -350,6 +354,7 @@ describe('a face of the SDK', () => {
     assert.equal(face.later, later);
     assert.equal(await face.later(1), 1);
     await assert.rejects(face.later(2), { code: 'EINVAL' });
+    await assert.rejects(face.throwing(), RangeError);
     await assert.rejects((face.later as (...given: number[]) => Promise<number>)(1, 2), { code: 'EINVAL' });
     assert.throws(() => (face.atOnce as (...given: number[]) => unknown)(1), { code: 'EINVAL' });
     for (const given of [face.part, face.atOnce(), await face.promised()]) {

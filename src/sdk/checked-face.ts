@@ -85,6 +85,21 @@ function faceOf(target: object, member: string, value: unknown, entries: Entries
   return (...given: readonly unknown[]) => called(target, value, `${entries.name}.${member}`, entry, given);
 }
 
+/** What a method finds out before it begins to wait comes as all of its failures do. */
+function answerOf(
+  target: object,
+  method: (...given: readonly unknown[]) => unknown,
+  { atOnce }: MethodEntry,
+  given: readonly unknown[],
+): unknown {
+  if (atOnce) return Reflect.apply(method, target, given);
+  try {
+    return Reflect.apply(method, target, given);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
 function called(target: object, method: unknown, name: string, entry: MethodEntry, given: readonly unknown[]): unknown {
   try {
     checkArguments(name, entry.takes, given);
@@ -92,7 +107,7 @@ function called(target: object, method: unknown, name: string, entry: MethodEntr
     if (entry.atOnce) throw error;
     return Promise.reject(error);
   }
-  const answer = Reflect.apply(method as (...args: readonly unknown[]) => unknown, target, given) as unknown;
+  const answer = answerOf(target, method as (...args: readonly unknown[]) => unknown, entry, given);
   const { gives } = entry;
   if (gives === undefined) return answer;
   if (entry.atOnce) return checkedFace(answer as object, gives);

@@ -37,7 +37,14 @@ import { discard, resumeEmptying, throwAway } from './store/trash.js';
 import { lookAtRoot } from './store/trunk-look.js';
 import { linkOrigin } from './store/uncopied.js';
 import type { VaultAccess } from './store/vault-access.js';
-import { isSuspectVault, readVaultMeta, type VaultLimits, type VaultMeta, writeVaultMeta } from './store/vault-meta.js';
+import {
+  isForkName,
+  isSuspectVault,
+  readVaultMeta,
+  type VaultLimits,
+  type VaultMeta,
+  writeVaultMeta,
+} from './store/vault-meta.js';
 import type { Worker } from './store/worker-file.js';
 import type { Drift, Problem, Progress, Tree } from './tree/tree.js';
 
@@ -305,6 +312,8 @@ async function openIn(
   { imported = false, problems = [] }: Partial<Pick<OpenFork, 'imported' | 'problems'>>,
 ): Promise<OpenFork> {
   const { origin, fork: name = current, look = false } = request;
+  // It becomes a part of paths, and its lock would be made wherever they lead.
+  if (!isForkName(name)) throw noSuchFork(name, origin);
   const locked = await lockFork({ ...request, look: look && !imported }, access, name);
   const { descriptor: lockDescriptor, lock, others, dead, taken: drift } = locked;
   const place = access.paths.fork(name);
@@ -370,6 +379,7 @@ export function forkToRead(request: VaultRequest): OpenFork | undefined {
   const vault = checkedMeta(access, request.origin);
   if (vault === undefined) return undefined;
   const { origin, fork: name = vault.current } = request;
+  if (!isForkName(name)) throw noSuchFork(name, origin);
   const place = access.paths.fork(name);
   const meta = readForkMeta(place.directory);
   if (meta === undefined) throw noSuchFork(name, origin);

@@ -14,6 +14,10 @@ symlinkSync(origin, join(top, 'link'));
 symlinkSync('/etc', join(origin, 'out'));
 symlinkSync('src', join(origin, 'alias'));
 
+test('no path is not the directory itself, with all that is in it', () => {
+  assert.throws(() => shownFrom({ origin, directory: origin }, ['a', '']), { code: 'EINVAL' });
+});
+
 test('paths are named as the changes of a fork are, from wherever they are meant', () => {
   const from = (directory: string, word: string) => shownFrom({ origin, directory }, [word])[0];
   for (const [word, shown] of [

@@ -1,6 +1,7 @@
 /** Paths as somebody in a directory means them, named as a fork's changes are: relative to the workspace, or in full. */
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { canonicalAncestor } from '../base/canonical-path.js';
+import { pathFrom } from '../base/path-from.js';
 import type { Place } from '../proxy/host.js';
 
 /** Undefined outside of the workspace. */
@@ -15,7 +16,7 @@ export function shownFrom(
   words: readonly string[],
 ): readonly string[] {
   return words.map((word) => {
-    const absolute = resolve(directory, word);
+    const absolute = pathFrom(directory, word);
     const path = within(origin, absolute);
     if (path !== undefined) return path;
     // The workspace may be known to the person by a link that leads to it; the last name may be a link of its own.

@@ -1,6 +1,6 @@
 /** `ctx agent grant` and `ctx agent revoke`: what a person gives an agent as its supervisor, in the words of `ctx why`. */
-import { resolve } from 'node:path';
 import { ErrnoError, ExitCode } from '../../base/errno.js';
+import { pathFrom } from '../../base/path-from.js';
 import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import { withDefaultPort } from '../../sdk/network-name.js';
@@ -19,7 +19,7 @@ function grantOf({ words }: Arguments): AgentGrant {
   switch (first) {
     case 'read':
     case 'write':
-      return { kind: first, path: resolve(currentDirectory(), second) };
+      return { kind: first, path: pathFrom(currentDirectory(), second) };
     case 'connect':
       return { kind: 'connect', host: withDefaultPort(second) };
     case 'group':

@@ -1,6 +1,6 @@
 /** A workspace in this process: commands, files, tools and what a fork changes, and everything that it refuses. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -215,6 +215,23 @@ describe('a workspace', () => {
       await refuses('EPIPE', act);
     }
     await workspace.close();
+  });
+
+  it('on a fork of a name that can be none is refused, and no file is made where that leads', async () => {
+    await (await opened.open()).prepare();
+    const vaults = join(opened.data, 'vault');
+    const files = () => readdirSync(vaults, { recursive: true }).sort();
+    const before = files();
+    for (const fork of ['', '.', '..', '../..', 'main/run', 'a b', 'x'.repeat(65)]) {
+      const workspace = await opened.open({ fork });
+      await refuses('ENOENT', () => workspace.exec(['true']));
+      await refuses('ENOENT', () => workspace.status());
+      await refuses('ENOENT', () => workspace.drop());
+    }
+    assert.deepEqual(files(), before);
+    const workspace = await opened.open();
+    await refuses('EINVAL', () => workspace.apply({ paths: [''] }));
+    await refuses('EINVAL', () => workspace.rollback({ paths: [''] }));
   });
 
   it('runs many commands at once without a word on its streams', async () => {
