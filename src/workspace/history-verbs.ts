@@ -2,6 +2,7 @@
 import type { Json } from '../base/canonical-json.js';
 import { ErrnoError } from '../base/errno.js';
 import type { Host } from '../proxy/host.js';
+import { isAtOrBelow, unmatchedOf } from '../vault/apply/apply-plan.js';
 import { forkChanges } from '../vault/forks/changes.js';
 import * as vaultCheckpoints from '../vault/forks/checkpoint.js';
 import { syncedFork } from '../vault/forks/durable.js';
@@ -83,6 +84,8 @@ export interface RolledBack {
   readonly to: CheckpointSummary;
   /** What the fork had changed since then, and has no more. */
   readonly undone: readonly Change[];
+  /** Paths that were asked for, at which nothing has changed since. */
+  readonly unmatched: readonly string[];
   readonly pending: number;
   /** Trees beside the fork that the commands had mounted. */
   readonly trees: readonly UndoneFile[];
@@ -98,8 +101,7 @@ export function rollBackFork(host: Host, request: RollbackRequest): Promise<Roll
         : { to: vaultCheckpoints.findCheckpoint(fork, checkpoint), changes: undefined };
     const about = paths.length === 0 ? undefined : paths;
     const all = (about === undefined ? changes : undefined) ?? (await forkChanges(fork, to, about));
-    const chosen = (path: string) =>
-      paths.length === 0 || paths.some((top) => top === '.' || path === top || path.startsWith(`${top}/`));
+    const chosen = (path: string) => paths.length === 0 || isAtOrBelow(path, paths);
     const undone = all.filter(({ path }) => chosen(path));
     const trees = paths.length === 0 ? treesToUndo(fork.meta.checkpoints, to) : [];
     const named = trees.length === 0 ? {} : { trees: trees.map(({ file }) => file) };
@@ -117,7 +119,8 @@ export function rollBackFork(host: Host, request: RollbackRequest): Promise<Roll
       vaultCheckpoints.noteTrees(vaultCheckpoints.noteTrees(after, to.id, []), kept, redo);
     }
     await collectInPassing(fork, after);
-    return { to: summaryOf(to), undone, pending: countChanges(await forkChanges(after)), trees: files };
+    const unmatched = unmatchedOf(paths, undone);
+    return { to: summaryOf(to), undone, unmatched, pending: countChanges(await forkChanges(after)), trees: files };
   });
 }
 

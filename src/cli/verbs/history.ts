@@ -49,6 +49,11 @@ export const rollback: Run = async (call, host) => {
   const paint = painter(process.stdout);
   const { undone, pending, to } = rolled;
   const { beside = [] } = to;
+  if (!call.flag('json')) {
+    const warn = painter(process.stderr);
+    for (const path of rolled.unmatched)
+      printError(`  ${warn('yellow', `nothing has changed since then at ${visible(path)}`)}\n`);
+  }
   const more = beside.length < commandsBesideNamed ? [] : ['and those that came later'];
   const together = [...[to.reason, ...beside].map((command) => visible(command)), ...more].join('; ');
   return answer(call, { ...rolled }, [

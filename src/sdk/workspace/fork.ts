@@ -4,6 +4,7 @@
  * is loaded when it is called: the process that asks for the status does not pay for the rest.
  */
 import { resolve } from 'node:path';
+import { ErrnoError } from '../../base/errno.js';
 import { type Host, type Place, placeOf } from '../../proxy/host.js';
 import type { ApplyRequest } from '../../vault/apply/apply.js';
 import type { ConflictChoice } from '../../vault/apply/apply-plan.js';
@@ -187,6 +188,9 @@ export class Fork {
     };
     return this.inTurn(async () => {
       if (to === undefined) return (await forkVerbs()).applyFork(this.#host, this.#request, choices);
+      // Resolved it would be this directory.
+      if (to === '')
+        throw new ErrnoError('EINVAL', { operation: 'apply --to', reason: 'expected a directory, got an empty word' });
       const { applyForkTo } = await import('../../workspace/apply-to.js');
       return applyForkTo(this.#host, this.#request, resolve(this.directory, to), choices);
     });

@@ -119,8 +119,8 @@ it('what is sensitive, or of another directory, stays, and is told', async () =>
   });
   const held = await applyTo({ allowSensitive: false });
   assert.deepEqual(
-    [held.done, held.complete, held.withheld[0], held.sensitive.map(({ path }) => path)],
-    [true, false, '.husky/pre-commit', ['.husky/pre-commit']],
+    [held.done, held.complete, held.withheld, held.sensitive.map(({ path }) => path)],
+    [true, false, ['.husky/pre-commit'], ['.husky/pre-commit']],
   );
   assert.deepEqual(
     held.problems.map(({ path, code }) => [path, code]),

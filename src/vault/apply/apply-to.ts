@@ -14,7 +14,7 @@ import { refuseUnlisted } from '../tree/too-deep.js';
 import type { Change, Interference, Problem } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
 import type { ApplyRequest } from './apply.js';
-import { type ApplyChoices, type ApplyPlan, planApply, unmatchedOf } from './apply-plan.js';
+import { type ApplyChoices, type ApplyPlan, isAtOrBelow, planApply, unmatchedOf } from './apply-plan.js';
 import type { ApplyReport } from './apply-report.js';
 import { timedPlan } from './apply-times.js';
 import { fitSteps, type Held, obstacles } from './apply-to-plan.js';
@@ -37,13 +37,15 @@ async function agreeing(fork: OpenFork, layers: readonly string[], directory: st
   return new Set(paths.filter((path) => compared.get(path) === 'same'));
 }
 
-function inOtherRoots(fork: OpenFork, changes: RootChanges): readonly Problem[] {
+/** Of what was asked for. */
+function inOtherRoots(fork: OpenFork, changes: RootChanges, { only }: ApplyRequest): readonly Problem[] {
   const reason = 'it belongs to another directory than the workspace';
-  return [...changes].flatMap(([key, list]) =>
-    key === workspaceRoot
-      ? []
-      : list.map(({ path }) => ({ path: shownPath(fork.vault.roots, key, path), code: 'ENOTSUP', reason })),
-  );
+  return [...changes]
+    .flatMap(([key, list]) =>
+      key === workspaceRoot ? [] : list.map(({ path }) => shownPath(fork.vault.roots, key, path)),
+    )
+    .filter((path) => only === undefined || isAtOrBelow(path, only))
+    .map((path) => ({ path, code: 'ENOTSUP', reason }));
 }
 
 /** The fork's lock is held. `directory` is canonical, and neither the fork's own nor the store's. */
@@ -118,7 +120,8 @@ async function applyOver(
   const untouched = await agreeing(fork, base, directory, paths);
   const differing = paths.filter((path) => !untouched.has(path));
   const agreed = await agreeing(fork, whole, directory, differing);
-  const { sensitive, withheld, units } = holdUnits(changes, verdicts, request);
+  const ofWorkspace = verdicts.filter(({ path }) => !path.startsWith('/'));
+  const { sensitive, withheld, units } = holdUnits(changes, ofWorkspace, request);
   // A directory that holds files of ctx itself is none to be written.
   const choices: ApplyChoices = { ...request, withheld, own: [] };
   const plan: ApplyPlan = planApply(changes, [...differing, ...obstacles(changes, held)], agreed, choices);
@@ -141,21 +144,22 @@ async function applyOver(
     met = await fork.tree.apply({ ...onto, ...timed, lock, forward, onDone, signal: request.signal });
   }
   const isClash = new Set(met.clashes);
+  const notWritten = [...problems, ...plan.leftOut, ...leftOut, ...inOtherRoots(fork, found, request)];
   const own = found.get(workspaceRoot) ?? [];
   return {
     changes: own,
     steps,
     conflicts: plan.conflicts,
     undecided: [...open, ...met.clashes],
-    sensitive: sensitive.filter(({ path }) => !path.startsWith('/')),
+    sensitive,
     heldBack: plan.heldBack,
     withheld: [...withheld],
     heldUnits: units,
-    complete: isComplete(changes, { withheld }, [...problems, ...plan.leftOut, ...leftOut]),
+    complete: isComplete(changes, { withheld }, notWritten),
     unmatched: unmatchedOf(request.only, own),
     done: writes && isClash.size === 0,
     written: isClash.size === 0 ? [] : steps.filter(({ path }) => !isClash.has(path)),
     aside: met.aside,
-    problems: [...problems, ...plan.leftOut, ...leftOut, ...inOtherRoots(fork, found), ...met.narrowed.map(lostList)],
+    problems: [...notWritten, ...met.narrowed.map(lostList)],
   };
 }
