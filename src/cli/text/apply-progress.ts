@@ -35,18 +35,34 @@ export function applyProgress(stream: NodeJS.WriteStream, title: string): ApplyP
   };
 }
 
-function interrupted(
-  verb: string,
-  signal: NodeJS.Signals,
-  [done, of]: readonly [done: number, of: number],
-): ErrnoError {
+type Reached = readonly [done: number, of: number];
+
+function shareOf(verb: string, [done, of]: Reached): string {
   const share = `${done.toLocaleString('en')} of ${of.toLocaleString('en')} changes`;
-  const what = verb === 'apply' ? `${share} are written` : `${share} are taken back`;
-  const undo = verb === 'apply' ? '; ctx apply --undo takes back what is written' : '';
+  return verb === 'apply' ? `${share} are written` : `${share} are taken back`;
+}
+
+const goesOn = (verb: string) =>
+  `ctx ${verb} goes on with the rest${verb === 'apply' ? '; ctx apply --undo takes back what is written' : ''}`;
+
+function interrupted(verb: string, signal: NodeJS.Signals, reached: Reached): ErrnoError {
+  const [, of] = reached;
   return new ErrnoError('ECANCELED', {
     operation: verb,
-    reason: `interrupted by ${signal}: ${of === 0 ? 'nothing was written' : what}`,
-    ...(of === 0 ? {} : { remedy: `ctx ${verb} goes on with the rest${undo}` }),
+    reason: `interrupted by ${signal}: ${of === 0 ? 'nothing was written' : shareOf(verb, reached)}`,
+    ...(of === 0 ? {} : { remedy: goesOn(verb) }),
+  });
+}
+
+/** It failed in the middle: nobody is to think that nothing was written. */
+function halfDone(verb: string, error: ErrnoError, reached: Reached): ErrnoError {
+  const { code, operation, path, reason, remedy } = error;
+  return new ErrnoError(code, {
+    operation,
+    path,
+    reason: `${reason}; ${shareOf(verb, reached)}`,
+    remedy: remedy === undefined ? goesOn(verb) : `${remedy}; ${goesOn(verb)}`,
+    cause: error,
   });
 }
 
@@ -57,7 +73,7 @@ export async function interruptibly<T>(
 ): Promise<T> {
   const progress = applyProgress(process.stderr, verb === 'apply' ? 'applying' : 'undoing');
   const stopping = new AbortController();
-  let reached: readonly [number, number] = [0, 0];
+  let reached: Reached = [0, 0];
   let heard: NodeJS.Signals | undefined;
   const stop = (signal: NodeJS.Signals) => {
     heard ??= signal;
@@ -76,6 +92,7 @@ export async function interruptibly<T>(
     progress.clear();
     // Programs of ours hear a key of the terminal themselves: whatever that ended is not a failure of theirs.
     if (heard !== undefined && error instanceof ErrnoError) throw interrupted(verb, heard, reached);
+    if (reached[0] > 0 && error instanceof ErrnoError) throw halfDone(verb, error, reached);
     throw error;
   } finally {
     for (const name of endings) process.off(name, stop);

@@ -24,13 +24,18 @@ export interface Job {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  EBUSY: 'it is in use by another process',
+  EACCES: 'permission denied',
+  EBUSY: 'it is in use by another process, or something is mounted there',
+  EDQUOT: 'the most that you may have on that disk is reached (quota)',
   EFBIG: 'a file would be larger than the limit of file sizes allows; raise it (ulimit -f)',
   EMFILE: 'the tree is deeper than the limit of open files allows; raise it (ulimit -Hn)',
+  EIO: 'the disk, or the server behind it, failed (input/output error)',
+  ENAMETOOLONG: 'a name is longer than that filesystem takes',
   ENOENT: 'no such file or directory',
   ENOSPC: 'no space is left on the device',
   ENOTEMPTY: 'expected an empty directory',
   ESTALE: 'the directory that this vault knows was replaced by another one or a link, or removed',
+  EPERM: 'the system forbids it: it may be immutable (lsattr shows that), or of another user in a sticky directory',
   EROFS: 'the filesystem is read-only',
 };
 
