@@ -17,13 +17,17 @@ export interface Assigned {
 
 type Place = Pick<ProgramCall, 'reader' | 'around' | 'text'>;
 
-/** The substitutions hidden in a word that will be evaluated. */
+/** The substitutions hidden in a word that will be evaluated. Of one that is not known, what is within an index: `a[$x]`. */
 export function hiddenCode(word: Word, reader: Reader, around: Surroundings): readonly Reading[] {
-  const value = knownValue(word);
-  if (value === undefined || !/[$`]/.test(value)) return [];
-  const read = reader.text(`: ${value}`, around);
-  if (read.parts.length > 0) return [read];
-  return [unreadable(word.text, 'it is evaluated, and holds something that cannot be read')];
+  const unknown = () => [unreadable(word.text, 'it is evaluated, and holds something that cannot be read')];
+  // Without quotes it is a pattern, too, of which nothing is known: `a[$x]`.
+  const hasComputedIndex = /^\w+\[[^\]]*$/.test(word.start) || /^\w+\[[^\]]*(?:\$[\w{]|\\)/.test(word.text);
+  if (word.values === undefined) return hasComputedIndex ? unknown() : [];
+  return word.values.flatMap((value) => {
+    if (!/[$`]/.test(value)) return [];
+    const read = reader.text(`: ${value}`, around);
+    return read.parts.length > 0 ? [read] : unknown();
+  });
 }
 
 /** A prompt: its escapes are read first, then it is expanded as between double quotes. */
@@ -116,12 +120,18 @@ function withMore(word: Word | undefined): Word | undefined {
   return value === undefined ? undefined : plainWord(`${value} "$_" "$_"`);
 }
 
+/** To `test` a word is a name behind `-v` and `-R` alone; what is known of others is read all the same. */
+function isText(name: string, word: Word, before: Word | undefined): boolean {
+  if ((name !== 'test' && name !== '[') || word.values !== undefined) return false;
+  return before === undefined || !/^(?:-[vR]?)?$/.test(before.start);
+}
+
 /** `read mapfile readarray unset wait let test [`: their words are names, or are evaluated. */
 export function readNames(call: ProgramCall): Reading {
   const [name = ''] = call.called;
   const sets = ['read', 'mapfile', 'readarray', 'unset', 'wait'].includes(name);
-  const parts = call.words.flatMap((word) => [
-    ...hiddenCode(word, call.reader, call.around),
+  const parts = call.words.flatMap((word, at) => [
+    ...(isText(name, word, call.words[at - 1]) ? [] : hiddenCode(word, call.reader, call.around)),
     ...(sets ? poisoned(knownValue(word) ?? '') : []),
   ]);
   const takes = name === 'mapfile' || name === 'readarray';
@@ -140,11 +150,16 @@ export function poisoned(variable: string): readonly Reading[] {
   return [{ text: variable, words: [], classes: mutating, readable: true, why, parts: [] }];
 }
 
+/** What is attached to an option. */
+function cutStart(word: Word, start: string): Word {
+  const cut = (text: string) => text.slice(start.length);
+  return { ...word, text: cut(word.text), start: cut(word.start), values: word.values?.map(cut) };
+}
+
 /** `printf -v NAME` sets a variable; else it prints. */
 export function readPrintf(call: ProgramCall): Reading {
   const [flag, next] = call.words;
-  const attached = /^-v(.+)/s.exec(knownValue(flag) ?? '')?.[1];
-  const name = attached === undefined ? next : plainWord(attached);
+  const name = flag === undefined || knownValue(flag) === '-v' ? next : cutStart(flag, '-v');
   if (flag?.start.startsWith('-v') !== true || name === undefined)
     return reading(call, readOnly, 'printf is read_only', []);
   const hidden = hiddenCode(name, call.reader, call.around);

@@ -203,11 +203,14 @@ export class ScriptReading {
 
   #argument(argument: SyntaxWord | Assignment, around: Surroundings): readonly Word[] {
     if (argument.type === 'Word') return fieldsFrom(argument, around.variables);
-    const start = `${argument.name}=`;
+    const index = argument.index === undefined ? undefined : wordFrom(argument.index, around.variables);
+    const place = index === undefined ? '' : knownValue(index);
+    if (place === undefined)
+      return [{ ...unknownWord(argument.text, `${argument.name}[${index?.start}`), splits: false }];
+    const start = `${argument.name}${index === undefined ? '' : `[${place}]`}=`;
     const value = argument.value.type === 'Word' ? wordFrom(argument.value, around.variables) : undefined;
     const known = knownValue(value);
-    if (known !== undefined && argument.index === undefined)
-      return [{ ...plainWord(start + known), text: argument.text }];
+    if (known !== undefined) return [{ ...plainWord(start + known), text: argument.text }];
     return [{ ...unknownWord(argument.text, start + (value?.start ?? '')), splits: false }];
   }
 
