@@ -1,7 +1,7 @@
 /** Commands of a kept jail that do not start, for every reason there is: whoever keeps the jail loses no descriptor by them. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { test } from 'node:test';
 import { inKeptJail } from '../support/kept-jail.js';
 import { until } from '../support/process.js';
@@ -18,9 +18,28 @@ function allow(pid: number, soft: number | string): void {
   assert.equal(status, 0, String(stderr));
 }
 
+const namespacesAround = (pid: number) =>
+  /^NSpid:\t(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]?.split('\t').length;
+
+/** The processes that it has started in its own pid namespace, and not in the jail's. */
+const startedBeside = (pid: number): number[] =>
+  (readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? [])
+    .map(Number)
+    .filter((child) => namespacesAround(child) === namespacesAround(pid));
+
 forEachUser(
   (user) => {
     const stage = useWarmStage(user);
+
+    // What else it held would keep the jail from ending, and those who wait for that.
+    test('the process that joins others for it holds a socket and /proc, and nothing of the jail', () =>
+      inKeptJail(stage, async ({ pid: jail }) => {
+        const [taker = 0, ...others] = startedBeside(jail);
+        assert.ok(taker > 0 && others.length === 0, `${taker} ${others}`);
+        const held = readdirSync(`/proc/${taker}/fd`).map((each) => readlinkSync(`/proc/${taker}/fd/${each}`));
+        if (held.length !== 2) process.kill(taker, 'SIGKILL');
+        assert.match(held.join(' '), /^socket:\[\d+\] \/proc$/);
+      }));
 
     test('a program that cannot be executed costs no descriptor', () =>
       inKeptJail(

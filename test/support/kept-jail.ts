@@ -24,6 +24,19 @@ export interface KeptJailOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/** A jail ends within a second, on a busy machine within some. */
+const stopSeconds = 30;
+
+/** One that does not end would be waited for by every test that follows, and by the end of the suite: it is killed. */
+async function stop(stage: Stage, project: string, jail: number): Promise<void> {
+  try {
+    await stage.ctx(project, ['jail', 'stop'], { timeoutSeconds: stopSeconds });
+  } catch (error) {
+    if (jail > 0 && isAlive(jail)) process.kill(jail, 'SIGKILL');
+    throw error;
+  }
+}
+
 export async function inKeptJail(
   stage: Stage,
   use: (started: Started) => Promise<void>,
@@ -31,11 +44,11 @@ export async function inKeptJail(
 ): Promise<void> {
   const { code, stdout, stderr } = await stage.ctx(project, ['jail', 'start', '--json', ...options], { env });
   assert.equal(code, 0, `${stderr}${stdout}`);
+  const { pid, keeper } = parseJson(stdout) as Pick<Started, 'pid' | 'keeper'>;
   try {
-    const { pid, keeper } = parseJson(stdout) as Pick<Started, 'pid' | 'keeper'>;
     await use({ project, pid, keeper });
   } finally {
-    await stage.ctx(project, ['jail', 'stop']);
+    await stop(stage, project, pid);
   }
 }
 
