@@ -268,8 +268,8 @@ export const chosenVault2 = [
   },
   {
     file: 'src/vault/apply/apply-to.ts',
-    from: "sensitive.filter(({ path }) => !path.startsWith('/'))",
-    to: 'sensitive.filter(() => true)',
+    from: "verdicts.filter(({ path }) => !path.startsWith('/'))",
+    to: 'verdicts.filter(() => true)',
     why: 'what another directory holds would be asked about where it is not written',
     tests: ['apply/apply-to.test'],
   },
