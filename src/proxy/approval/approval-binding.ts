@@ -12,6 +12,7 @@ import { secretNames } from '../grants/injected-secrets.js';
 import { treeText } from '../grants/served-trees.js';
 import type { Host, Place } from '../host.js';
 import { type Binding, bindingDigest } from './approval.js';
+import { besideState } from './beside-state.js';
 import { type BoundInput, type InputSource, inputOf } from './command-input.js';
 import { directoryState } from './directory-state.js';
 import { forkState, noFork } from './fork-state.js';
@@ -61,12 +62,14 @@ export interface Bindings {
   readonly input: BoundInput | undefined;
   /** Of an apply there is none: it refuses what the person changed too, and their other edits do not concern it. */
   readonly directories: string | undefined;
+  /** Nor of these. */
+  readonly beside: string | undefined;
 }
 
 /** `known`: what is not to be read again. */
 export async function bindingOf(
   bound: Bound,
-  known: { readonly fork?: string | undefined; readonly directories?: string | undefined } = {},
+  known: Partial<Pick<Bindings, 'directories' | 'beside'>> & { readonly fork?: string | undefined } = {},
 ): Promise<Bindings> {
   const { host, place, request } = bound;
   const directories = request.verb === undefined ? (known.directories ?? (await directoriesOf(bound))) : undefined;
@@ -74,14 +77,15 @@ export async function bindingOf(
   const fork =
     known.fork ?? (request.live === true ? noFork : await forkState(host, place, request.fork, request.home));
   const input = request.verb === undefined ? await inputOf(request.input ?? 'stdin') : undefined;
-  const binding = { ...lastingOf(bound, input), fork, ...(directories === undefined ? {} : { directories }) };
-  return { ...bindingDigest(binding), directories, input };
+  const beside = request.verb === undefined ? (known.beside ?? (await besideState(bound))) : undefined;
+  const states = { ...(directories === undefined ? {} : { directories }), ...(beside === undefined ? {} : { beside }) };
+  return { ...bindingDigest({ ...lastingOf(bound, input), fork, ...states }), directories, beside, input };
 }
 
 function lastingOf(
   { host, place, resolved, request }: Bound,
   input: BoundInput | undefined,
-): Omit<Binding, 'fork' | 'directories'> {
+): Omit<Binding, 'fork' | 'directories' | 'beside'> {
   const { authority, agent, search } = resolved;
   const { uid } = place.owner;
   const environment = commandEnvironment({

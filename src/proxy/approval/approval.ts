@@ -45,6 +45,8 @@ export interface Binding {
   readonly fork: string;
   /** Of the person's own directories, as `directoryState` says it: what they edit enters the fork before the command. */
   readonly directories?: string;
+  /** Of the agent's home and of shared caches, as `besideState` says it. */
+  readonly beside?: string;
 }
 
 export interface Asked {
@@ -73,7 +75,7 @@ export interface Asked {
   readonly steps?: number;
   /** Of the whole binding. */
   readonly digest: string;
-  /** Of the binding without the state of fork and directories, for an answer that lasts. */
+  /** Of the binding without the states of what is seen, for an answer that lasts. */
   readonly lasting: string;
 }
 
@@ -99,12 +101,10 @@ export interface Approval {
   readonly attended: boolean;
 }
 
-export function bindingDigest({ fork, directories, ...lasting }: Binding): {
-  readonly digest: string;
-  readonly lasting: string;
-} {
+export function bindingDigest(binding: Binding): { readonly digest: string; readonly lasting: string } {
+  const { fork: _fork, directories: _directories, beside: _beside, ...lasting } = binding;
   return {
-    digest: `sha256:${sha256(canonicalJson({ ...lasting, fork, ...(directories === undefined ? {} : { directories }) }))}`,
+    digest: `sha256:${sha256(canonicalJson({ ...binding }))}`,
     lasting: `sha256:${sha256(canonicalJson({ ...lasting }))}`,
   };
 }

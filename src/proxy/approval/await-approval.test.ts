@@ -261,9 +261,10 @@ describe('what was approved once', () => {
     const { store, tree } = host;
     closeFork(await openFork({ store, tree, origin: cwd, owner, wait: false, purpose: 'test' }));
     const fork = await openFork({ store, tree, origin: cwd, owner, wait: false, purpose: 'test' });
-    const { home } = fork.place;
+    const { home, caches } = fork.place;
     closeFork(fork);
-    mkdirSync(home, { recursive: true });
+    const shared = join(storePaths(store.directory).caches, String(owner.uid));
+    for (const directory of [home, join(caches, 'key'), join(shared, 'key')]) mkdirSync(directory, { recursive: true });
     await settle(cwd);
     let text = 'one';
     const client = {
@@ -275,6 +276,8 @@ describe('what was approved once', () => {
     const changes: Readonly<Record<string, [Partial<ApprovalRequest>, change: () => void, said: RegExp]>> = {
       'a file': [{}, () => writeFileSync(join(cwd, 'file'), 'edited'), /your directory changed/],
       'the home': [{}, () => writeFileSync(join(home, '.profile'), 'x'), /the fork changed/],
+      'a cache of the fork': [{}, () => writeFileSync(join(caches, 'key/x'), 'x'), /the fork changed/],
+      'a shared cache': [{ cache: 'share' }, () => writeFileSync(join(shared, 'key/x'), 'x'), /shared cache, changed/],
       input: [{ input: client }, () => client.set('other'), /the input changed/],
     };
     for (const [what, [more, change, said]] of Object.entries(changes)) {
@@ -292,7 +295,8 @@ describe('what was approved once', () => {
       const whose = { type: 'exec', object: `workspace/${cwd}`, status: 'denied', layer: 'proxy' };
       assert.deepEqual(entriesSince(from), [{ ...whose, facts }]);
       if (what === 'the home') await permission.confirmDirectories();
-      if (what === 'a file') await assert.rejects(permission.confirmDirectories(), { code: 'ESTALE' });
+      if (what === 'a file' || what === 'a shared cache')
+        await assert.rejects(permission.confirmDirectories(), { code: 'ESTALE' });
     }
   });
 

@@ -12,6 +12,7 @@ import { answerApproval, approvalsOf, type Said, settledAnswer } from './answer-
 import { type ApprovalAnswer, type Asked, holdsFor } from './approval.js';
 import { type Bindings, type Bound, type BoundRequest, bindingOf, directoriesOf, shownOf } from './approval-binding.js';
 import type { Attended } from './approval-store.js';
+import { besideState } from './beside-state.js';
 import { inputOf } from './command-input.js';
 import type { Decided } from './decision.js';
 import { noFork } from './fork-state.js';
@@ -139,6 +140,9 @@ function approvedBy(asking: Asking, id: string, bound: Bindings, { scope, networ
     if (bound.directories === undefined) return;
     if ((await directoriesOf(asking)) !== bound.directories) {
       throw stale(asking, id, `your directory ${changed}`, askAgain);
+    }
+    if ((await besideState(asking)) !== bound.beside) {
+      throw stale(asking, id, `the agent's home, or a shared cache, ${changed}`, askAgain);
     }
     const input = await inputOf(asking.request.input ?? 'stdin');
     if (canonicalJson(input ?? null) === canonicalJson(bound.input ?? null)) return;

@@ -38,10 +38,19 @@ async function liveContent(tree: Tree, fork: LiveLayer): Promise<readonly string
   return Promise.all(found);
 }
 
-/** The private home, which programs obey, and /tmp, where scripts are too. */
-async function directoryContent(tree: Tree, directory: string): Promise<string> {
-  return existsSync(directory) ? stampsOf(await tree.diff({ uppers: [directory], lowers: [] })) : 'none';
+/** What is in a directory that programs obey, or find scripts in: a home, /tmp, caches. */
+export async function directoryContent(
+  tree: Tree,
+  directory: string,
+  isSeen: (path: string) => boolean = () => true,
+): Promise<string> {
+  const found = existsSync(directory) ? await tree.diff({ uppers: [directory], lowers: [] }) : [];
+  const seen = found.filter(({ path }) => isSeen(path));
+  return seen.length === 0 ? 'none' : stampsOf(seen);
 }
+
+/** Beside each cache is a directory of the kernel's, which changes with every mount. */
+export const isOfCache = (path: string): boolean => !/^[^/]*\.work(\/|$)/.test(path);
 
 async function stateOf(
   { tree }: Pick<Host, 'tree'>,
@@ -51,10 +60,11 @@ async function stateOf(
 ): Promise<string> {
   const { position, base, deltas, live } = fork.meta;
   // What cannot be read, or changes while it is, is like no other state: whatever is approved on it does not hold.
-  const { home, temporary } = fork.paths.fork(name);
+  const { home, temporary, caches } = fork.paths.fork(name);
   const content = await Promise.all([
     liveContent(tree, fork),
     ...[otherHome ?? home, temporary].map((directory) => directoryContent(tree, directory)),
+    directoryContent(tree, caches, isOfCache),
   ]).catch((error: unknown) => {
     if (error instanceof ErrnoError) return uniqueName();
     throw error;

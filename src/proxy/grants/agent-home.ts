@@ -15,6 +15,10 @@ import type { Host } from '../host.js';
 const ownParts = ['data', 'cache'] as const;
 export const keptParts = ['session', 'log', 'root'] as const;
 
+/** Of a path in the home. */
+export const isKeptPart = (path: string): boolean =>
+  keptParts.some((part) => path === part || path.startsWith(`${part}/`));
+
 export function agentHomeDirectory(root: string, uid: number, agent: string): string {
   return join(root, 'home', String(uid), 'agent', agent);
 }
