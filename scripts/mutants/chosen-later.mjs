@@ -242,9 +242,9 @@ export const chosenLater = [
     tests: ['e2e/damaged-state'],
   },
   {
-    file: 'src/audit/chain.ts',
-    from: '      this.#takeBack(descriptor, size);\n      throw error;\n',
-    to: '      if (size < 0) this.#takeBack(descriptor, size);\n      throw error;\n',
+    file: 'src/audit/segment.ts',
+    from: '    takeBack(segment);\n    throw error;\n',
+    to: '    if (segment.size < 0) takeBack(segment);\n    throw error;\n',
     why: 'a record that could not be made durable would be there twice',
     tests: ['audit/recorder'],
   },

@@ -9,24 +9,21 @@
 import {
   closeSync,
   existsSync,
-  fdatasyncSync,
   fstatSync,
   fsyncSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
   readSync,
   rmSync,
-  statSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
 import { writeFileAtomic } from '../base/atomic-file.js';
-import { ErrnoError, fromSystemError, isFull } from '../base/errno.js';
+import { ErrnoError, isFull } from '../base/errno.js';
 import type { FileLock } from '../base/file-lock.js';
 import { recordSegmentBytes, recordSegmentMilliseconds } from '../base/limits/store.js';
+import { ChainLock } from './chain-lock.js';
 import { type DenialState, type Notice, noDenials, parseDenials, planDenials } from './denials.js';
 import {
   bodyText,
@@ -42,6 +39,7 @@ import {
 import { agentOfChain, type ChainPaths, chainPaths, firstSeqOf, segmentName, tornName } from './layout.js';
 import type { RecordEntry } from './record.js';
 import type { Reserve } from './reserve.js';
+import { appendLines, makeDurable } from './segment.js';
 import { type LastRecord, readTail } from './tail.js';
 
 export interface ChainOptions {
@@ -86,13 +84,12 @@ function latest(now: Date, ts: string): string {
 const firstLook = 4096;
 const lineOverhead = 128;
 const largestKept = 4 * 1024 * 1024;
-const openDirectory = { recursive: true, mode: 0o700 } as const;
 
 export class Chain {
   readonly name: string;
   readonly paths: ChainPaths;
   readonly #options: ChainOptions;
-  #lockDescriptor: number | undefined;
+  readonly #lock: ChainLock;
   #segment: number | undefined;
   #opened = 0;
   #tail: Tail | undefined;
@@ -102,13 +99,14 @@ export class Chain {
     this.name = options.chain;
     this.paths = chainPaths(options.record, options.chain);
     this.#options = options;
+    this.#lock = new ChainLock(options.lock, this.paths, () => this.#forget());
   }
 
   appendAll(entries: readonly RecordEntry[], options: AppendOptions = {}): Appended {
     if (entries.some(({ status, makesRoom }) => status === 'begin' && makesRoom !== true)) {
-      this.#inChain(() => this.#options.reserve.demand());
+      this.#lock.told(() => this.#options.reserve.demand());
     }
-    return this.#locked(() => {
+    return this.#lock.held(() => {
       const first: RecordEntry[] = [];
       let tail = this.#refresh(first);
       const rotated = first.length === 0 && this.#isFull(tail) ? this.#rotate(tail) : undefined;
@@ -140,7 +138,7 @@ export class Chain {
 
   /** Where it ends now. */
   end(): Position {
-    return this.#locked(() => {
+    return this.#lock.held(() => {
       const torn: RecordEntry[] = [];
       const tail = this.#refresh(torn);
       if (torn.length === 0) return { seq: tail.seq, head: tail.head };
@@ -149,45 +147,14 @@ export class Chain {
   }
 
   close(): void {
-    for (const descriptor of [this.#segment, this.#lockDescriptor]) if (descriptor !== undefined) closeSync(descriptor);
+    this.#forget();
+    this.#lock.close();
+  }
+
+  #forget(): void {
+    if (this.#segment !== undefined) closeSync(this.#segment);
     this.#segment = undefined;
-    this.#lockDescriptor = undefined;
     this.#tail = undefined;
-  }
-
-  #inChain<T>(act: () => T): T {
-    try {
-      return act();
-    } catch (error) {
-      throw fromSystemError(error, 'record', this.paths.directory);
-    }
-  }
-
-  #locked<T>(act: () => T): T {
-    return this.#inChain(() => {
-      const descriptor = this.#hold();
-      try {
-        return act();
-      } finally {
-        this.#options.lock.release(descriptor);
-      }
-    });
-  }
-
-  /** A process that stays may have the lock of a record that was removed or moved: whoever made another one there has that one's. */
-  #hold(): number {
-    for (;;) {
-      if (this.#lockDescriptor === undefined) {
-        mkdirSync(this.paths.directory, openDirectory);
-        this.#lockDescriptor = openSync(this.paths.lock, 'a', 0o600);
-      }
-      const descriptor = this.#lockDescriptor;
-      this.#options.lock.hold(descriptor, this.paths.directory);
-      const [there, ours] = [statSync(this.paths.lock, { throwIfNoEntry: false }), fstatSync(descriptor)];
-      // Where there is none, the store is not made again.
-      if (there === undefined || (there.ino === ours.ino && there.dev === ours.dev)) return descriptor;
-      this.close();
-    }
   }
 
   #withRoom<T>(mayUseReserve: boolean, write: () => T): T {
@@ -358,54 +325,11 @@ export class Chain {
     if (bytes.length <= largestKept) this.#lines = bytes;
     const descriptor = this.#segment;
     if (descriptor === undefined) throw new ErrnoError('EIO', { operation: 'record', reason: 'no segment is open' });
-    if (end > 0) this.#writeLines(descriptor, tail.size, bytes.subarray(0, end));
-    if (durable) this.#sync(descriptor, tail.size);
+    const segment = { descriptor, size: tail.size, directory: this.paths.directory };
+    if (end > 0) appendLines(segment, bytes.subarray(0, end));
+    if (durable) makeDurable(segment);
     const last = entries.at(-1);
     if (last !== undefined) this.#tail = { head, seq, ts, type: last.type, size: tail.size + end };
     return { seq, head };
-  }
-
-  /**
-   * What could not be made durable is taken back: it may be written again, and a record that is there twice breaks the
-   * chain.
-   */
-  #sync(descriptor: number, size: number): void {
-    try {
-      fdatasyncSync(descriptor);
-    } catch (error) {
-      this.#takeBack(descriptor, size);
-      throw error;
-    }
-  }
-
-  /** Where even that fails it is not to be tried again: the next look finds where the chain ends. */
-  #takeBack(descriptor: number, size: number): void {
-    try {
-      ftruncateSync(descriptor, size);
-    } catch (cause) {
-      const reason = 'a partly written record could not be removed';
-      throw new ErrnoError('EIO', { operation: 'record', path: this.paths.directory, reason, cause });
-    }
-  }
-
-  #writeLines(descriptor: number, size: number, bytes: Buffer): void {
-    let written = 0;
-    try {
-      while (written < bytes.length) {
-        const more = writeSync(descriptor, bytes, written);
-        if (more === 0) break;
-        written += more;
-      }
-    } catch (error) {
-      if (written > 0) this.#takeBack(descriptor, size);
-      if (!isFull(error)) throw error;
-      throw new ErrnoError('ENOSPC', {
-        operation: 'record',
-        path: this.paths.directory,
-        reason: `expected to write ${bytes.length} bytes, wrote ${written}`,
-        remedy: 'make room on the filesystem of the store, for example: ctx drop',
-        cause: error,
-      });
-    }
   }
 }

@@ -5,6 +5,7 @@
  */
 import { canonicalJson, type Json } from '../base/canonical-json.js';
 import { hasCode } from '../base/errno.js';
+import { JsonDepthError } from '../base/json-depth.js';
 import { isRecord, parseJson } from '../base/shape.js';
 import type { Body } from './format.js';
 import { layers, type RecordStatus, type RefusalLayer, statuses } from './record.js';
@@ -113,9 +114,10 @@ export function parseBody(bytes: Buffer, from: number, end: number): Body | Body
     }
     return body;
   } catch (error) {
-    if (error instanceof SyntaxError) return { fault: 'malformed', text: 'its body is not JSON' };
     // A number beyond all numbers, or nested more deeply than we write, or than can be looked at.
-    if (!(error instanceof RangeError) && !hasCode(error, 'EINVAL')) throw error;
+    const isStrange = error instanceof JsonDepthError || error instanceof RangeError || hasCode(error, 'EINVAL');
+    if (!isStrange && error instanceof SyntaxError) return { fault: 'malformed', text: 'its body is not JSON' };
+    if (!isStrange) throw error;
     return { fault: 'not canonical', text: 'its body has a value that canonical JSON does not have' };
   }
 }

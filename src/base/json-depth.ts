@@ -7,6 +7,13 @@ const quote = 0x22;
 const backslash = 0x5c;
 const [listStart, listEnd, objectStart, objectEnd] = [0x5b, 0x5d, 0x7b, 0x7d];
 
+/** A text that may well be JSON, and that nobody reads. */
+export class JsonDepthError extends SyntaxError {
+  constructor(levels: number) {
+    super(`it is nested more than ${levels} levels deep`);
+  }
+}
+
 /** Of what is not JSON it says something, and never fails. */
 export function isDeeperThan(text: string, levels: number): boolean {
   // Each level takes two characters.

@@ -4,7 +4,7 @@
  */
 import type { Json } from './canonical-json.js';
 import { ErrnoError, hasCode } from './errno.js';
-import { isDeeperThan } from './json-depth.js';
+import { isDeeperThan, JsonDepthError } from './json-depth.js';
 
 /** Throws EINVAL where the value is not of this shape; `at` names it in the message. */
 export type Shape = (value: unknown, at: string) => void;
@@ -141,7 +141,7 @@ const jsonLevels = 1_000;
 
 /** The only place where JSON is parsed: what a text holds is known when it was looked at, and no sooner. Throws SyntaxError. */
 export function parseJson(text: string): Json {
-  if (isDeeperThan(text, jsonLevels)) throw new SyntaxError(`it is nested more than ${jsonLevels} levels deep`);
+  if (isDeeperThan(text, jsonLevels)) throw new JsonDepthError(jsonLevels);
   return JSON.parse(text);
 }
 

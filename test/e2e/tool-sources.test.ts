@@ -135,7 +135,7 @@ asOneUser((user) => {
         ['garbage', 1, /its server was ended: it sent what is not JSON: \\e\[2Jthis is not JSON \(EIO\)/],
         ['deep', 1, /nested too deep \(EIO\)/],
         ['long', 1, /a message of more than 16777216 bytes \(EIO\)/],
-        ['flood', 1, /67108864 bytes without answering \(EIO\)/],
+        ['flood', 1, /67108864 bytes, or too many lines, without answering \(EIO\)/],
         ['ask', 1, /reads nothing of what it is sent|without answering/],
         ['nothing', 1, /the result is not an object \(EIO\)/],
       ];
