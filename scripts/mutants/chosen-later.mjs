@@ -368,7 +368,7 @@ export const chosenLater = [
     tests: ['store/member'],
   },
   {
-    file: 'src/audit/chain.ts',
+    file: 'src/audit/chain-lock.ts',
     from: 'if (there === undefined || (there.ino',
     to: 'if (there?.ino !== 0 || (there.ino',
     why: 'two processes would append to one chain where it was made again',
