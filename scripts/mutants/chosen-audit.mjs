@@ -78,7 +78,7 @@ export const chosenAudit = [
     tests: ['audit/durable'],
   },
   {
-    file: 'src/audit/chain.ts',
+    file: 'src/audit/chain-lock.ts',
     from: 'const openDirectory = { recursive: true, mode: 0o700 } as const;',
     to: 'const openDirectory = { recursive: true } as const;',
     why: 'others could read a chain',
