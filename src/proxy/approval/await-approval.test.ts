@@ -249,6 +249,18 @@ describe('a command that needs an approval', () => {
     assert.equal(readRules(host).filter(({ id }) => id === added.id).length, 1);
     assert.ok(removeRule(host, added.id));
     assert.equal(settledAnswer(host, { asked: again, answer: undefined }), undefined);
+    // One that holds for a command which is not the one that asked.
+    const other = await stage();
+    await other.ask(once);
+    const { id: _other, version: _of, ...theirs } = other.asked[0] ?? assert.fail();
+    const { asked: held } = store.ask(theirs);
+    store.answer(held.id, { ...answer, scope: 'session', at: Date.now() });
+    const before = recorded.length;
+    for (const _run of [1, 2]) assert.equal((await other.ask(undefined)).approval, held.id);
+    assert.deepEqual(
+      entriesSince(before).map(({ type, object }) => [type, object]),
+      [['approval.grant', `approval/${held.id}`]],
+    );
   });
 });
 

@@ -179,8 +179,9 @@ export async function awaitApproval(asking: Asking): Promise<Approved> {
   const store = approvalsOf(host);
   const bound = await bindingOf(asking);
   const now = host.now().getTime();
-  for (const { asked, answer } of store.all().filter((each) => holdsFor(each, bound, now))) {
-    if (answer !== undefined) return approvedBy(asking, asked.id, bound, answer);
+  for (const held of store.all().filter((each) => holdsFor(each, bound, now))) {
+    const answer = settledAnswer(host, held);
+    if (answer !== undefined) return approvedBy(asking, held.asked.id, bound, answer);
   }
   const { asked, leave } = ask(asking, bound);
   try {
