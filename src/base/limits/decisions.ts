@@ -69,5 +69,8 @@ export const approvalSessionMilliseconds = 8 * 60 * 60_000;
 /** After this long an ended request is removed; the record keeps what was asked and answered. */
 export const approvalKeptMilliseconds = 30 * 24 * 60 * 60_000;
 
+/** After this long what a process had begun there and not asked is taken for that of a killed one: it takes seconds. */
+export const approvalLeftMilliseconds = 24 * 60 * 60_000;
+
 /** Requests that wait at one time: a person cannot look at more, and a loop must not fill the store. */
 export const approvalsWaiting = 64;

@@ -13,18 +13,35 @@ import {
   openSync,
   readdirSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { type FileLock, loadFileLock } from '../../base/file-lock.js';
-import { answerLockMilliseconds, approvalKeptMilliseconds, approvalsWaiting } from '../../base/limits/decisions.js';
+import {
+  answerLockMilliseconds,
+  approvalKeptMilliseconds,
+  approvalLeftMilliseconds,
+  approvalsWaiting,
+} from '../../base/limits/decisions.js';
 import { sha256 } from '../../base/sha256.js';
 import { uniqueName } from '../../base/unique-name.js';
 import { type Approval, type ApprovalAnswer, type Asked, parseAnswer, parseAsked, statusOf } from './approval.js';
 
 const idPattern = /^[0-9a-f]{8}$/;
+/** Of a look at a directory that is asked about, which takes its file away again. */
+const scanPattern = /^scan-[0-9a-z-]+$/;
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw fromSystemError(error, 'approvals', directory);
+  }
+}
 
 /** A request, and the end of its process's interest in it. */
 export interface Attended {
@@ -100,14 +117,9 @@ export class ApprovalStore {
 
   /** The oldest first. */
   all(): readonly Approval[] {
-    let ids: readonly string[];
-    try {
-      ids = readdirSync(this.#directory);
-    } catch (error) {
-      if (hasCode(error, 'ENOENT')) return [];
-      throw fromSystemError(error, 'approvals', this.#directory);
-    }
-    const found = ids.filter((id) => idPattern.test(id)).flatMap((id) => this.#read(id) ?? []);
+    const found = namesIn(this.#directory)
+      .filter((id) => idPattern.test(id))
+      .flatMap((id) => this.#read(id) ?? []);
     return found.sort((a, b) => a.asked.askedAt - b.asked.askedAt);
   }
 
@@ -230,12 +242,23 @@ export class ApprovalStore {
   }
 
   #forget(now: number): void {
+    this.#forgetLeft(now);
     for (const approval of this.all()) {
       const { asked } = approval;
       const ended = statusOf(approval, now) !== 'waiting' && statusOf(approval, now) !== 'granted';
       if (ended && now - asked.expiresAt > approvalKeptMilliseconds) {
         rmSync(this.#paths(asked.id).directory, { recursive: true, force: true });
       }
+    }
+  }
+
+  /** What was begun by processes that were killed: a look at a directory, a request that was never asked; and those that are not read any more. */
+  #forgetLeft(now: number): void {
+    for (const name of namesIn(this.#directory)) {
+      const path = join(this.#directory, name);
+      if (idPattern.test(name) ? this.#read(name) !== undefined : !scanPattern.test(name)) continue;
+      const changed = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? now;
+      if (now - changed > approvalLeftMilliseconds) rmSync(path, { recursive: true, force: true });
     }
   }
 }

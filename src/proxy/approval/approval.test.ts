@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import {
   approvalKeptMilliseconds,
+  approvalLeftMilliseconds,
   approvalSessionMilliseconds,
   approvalsWaiting,
   approvalUseMilliseconds,
@@ -90,6 +91,9 @@ describe('an approval', () => {
     // What may be done to a fork may not be done to the directory itself.
     assert.ok(!holdsFor(approval, bindingDigest({ ...binding, live: true }), 1_600));
     assert.ok(!holdsFor(approval, changed, 1_500 + approvalSessionMilliseconds));
+    // The clock was set back since: by a second it does not matter, by a year it would hold for a year.
+    assert.ok(holdsFor(approval, changed, 500));
+    assert.ok(!holdsFor(approval, changed, 1_500 - approvalSessionMilliseconds));
   });
 
   it('that nobody answers in time is expired, and one for once is over when it is used', () => {
@@ -200,6 +204,27 @@ describe('the store of approvals', () => {
     store.answer(id, answer({ scope: 'session', at: late - 1 }));
     store.ask({ ...given, askedAt: late, expiresAt: late + 1 });
     assert.ok(store.one(id), 'it still holds');
+  });
+
+  it('forgets what processes that were killed had begun, a day later', () => {
+    const directory = join(root, 'left');
+    const store = new ApprovalStore(directory, lockLibrary);
+    const now = Date.now();
+    const { id } = store.ask({ ...given, askedAt: now, expiresAt: now + approvalKeptMilliseconds }).asked;
+    mkdirSync(join(directory, '0badc0de'));
+    for (const name of ['0badc0de/asker', '0badc0de/asked.json.123.new', 'scan-1-2-3', 'notes'])
+      writeFileSync(join(directory, name), '');
+    for (const [later, left] of [
+      [approvalLeftMilliseconds - 60_000, ['0badc0de', id, 'notes', 'scan-1-2-3']],
+      [approvalLeftMilliseconds + 60_000, [id, 'notes']],
+    ] as const) {
+      const at = now + later;
+      const { asked: other, leave } = store.ask({ ...given, askedAt: at, expiresAt: at + 1 });
+      leave();
+      const names = readdirSync(directory).filter((name) => name !== other.id);
+      rmSync(join(directory, other.id), { recursive: true });
+      assert.deepEqual(names.sort(), [...left].sort());
+    }
   });
 
   it('keeps all that an apply would write beside the question, which says how much that is', () => {

@@ -109,9 +109,9 @@ export function bindingDigest(binding: Binding): { readonly digest: string; read
   };
 }
 
-/** From when on an answer holds no more. */
-function validUntil({ scope, at }: ApprovalAnswer): number {
-  return at + (scope === 'session' ? approvalSessionMilliseconds : approvalUseMilliseconds);
+/** Not when it is too old, nor when it is from as far ahead: then the clock was set back, and would let it hold for as much longer. */
+function isInTime({ scope, at }: ApprovalAnswer, now: number): boolean {
+  return Math.abs(now - at) < (scope === 'session' ? approvalSessionMilliseconds : approvalUseMilliseconds);
 }
 
 export function statusOf({ asked, answer, used, attended }: Approval, now: number): ApprovalStatus {
@@ -120,7 +120,7 @@ export function statusOf({ asked, answer, used, attended }: Approval, now: numbe
   // What was granted as a rule holds by the rule from then on, and not after the rule is gone.
   if (answer.scope !== 'session' && used) return 'used';
   if (answer.scope === 'once' && !attended) return 'expired';
-  return now < validUntil(answer) ? 'granted' : 'expired';
+  return isInTime(answer, now) ? 'granted' : 'expired';
 }
 
 /**
