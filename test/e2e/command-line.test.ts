@@ -66,8 +66,9 @@ forEitherUser((user) => {
   test('--json makes every answer of every verb one document', async () => {
     const project = stage.project();
     await stage.exec(project, ['sh', '-c', 'echo x > x; printf "{}\\n{}\\n"']);
-    for (const words of [['diff'], ['status'], ['doctor'], ['completion', 'bash'], ['apply'], ['drop']]) {
-      assert.equal(typeof (await stage.json(project, words)), 'object', words[0]);
+    const harness = ['hook', 'uninstall', 'claude-code'];
+    for (const words of [['diff'], ['status'], ['doctor'], ['completion', 'bash'], harness, ['apply'], ['drop']]) {
+      assert.equal((await stage.json(project, words))['version'], 1, words[0]);
     }
     for (const words of [
       ['exec', '--json', '--frobnicate'],

@@ -21,7 +21,7 @@ function jsonOf({ chain, head, body }: FoundRecord) {
 function printRecords(call: Arguments, records: readonly FoundRecord[]): void {
   const paint = painter(process.stdout);
   for (const record of records) {
-    if (call.flag('json')) printJson(jsonOf(record));
+    if (call.flag('json')) printJson({ version: 1, ...jsonOf(record) });
     else print(`${recordLine(record, paint)}\n`);
   }
 }

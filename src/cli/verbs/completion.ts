@@ -116,14 +116,14 @@ const scripts: Readonly<Record<string, (verbs: readonly Verb[]) => string>> = { 
 export function completion(verbs: readonly Verb[]): Run {
   return async (call) => {
     const shell = call.words[0] ?? '';
-    const script = scripts[shell]?.(verbs);
+    const script = Object.hasOwn(scripts, shell) ? scripts[shell]?.(verbs) : undefined;
     if (script === undefined) {
       throw new ErrnoError('EINVAL', {
         operation: 'ctx completion',
         reason: `expected bash, zsh or fish, got '${shell}'`,
       });
     }
-    if (call.flag('json')) printJson({ shell, script });
+    if (call.flag('json')) printJson({ version: 1, shell, script });
     else print(script);
     return 0;
   };

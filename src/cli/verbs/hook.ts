@@ -50,7 +50,7 @@ async function change(call: Arguments, host: () => Promise<HookHost>): Promise<n
   const { path, changed, warnings } = installing
     ? installHook(await host(), place, handedOn(call))
     : uninstallHook(place);
-  if (call.flag('json')) printJson({ path, changed, installed: installing, warnings });
+  if (call.flag('json')) printJson({ version: 1, path, changed, installed: installing, warnings });
   else {
     const done = installing ? 'installed in' : 'removed from';
     print(changed ? `${done} ${path}\n` : `nothing to do: ${path}\n`);

@@ -92,7 +92,7 @@ test('a hook is installed and removed where it was asked for, with the options o
   const plain = readFileSync(project, 'utf8');
   const answer = await calls.run(['hook', 'install', 'claude-code', ...options.split(' '), '--json']);
   assert.deepEqual(JSON.parse(calls.plain(answer.stdout)), {
-    ...{ path: 'HERE/.claude/settings.json', changed: true, installed: true, warnings: [] },
+    ...{ version: 1, path: 'HERE/.claude/settings.json', changed: true, installed: true, warnings: [] },
   });
   const text = readFileSync(project, 'utf8').replaceAll(calls.project, 'HERE');
   for (const part of ['--bash deny', '--approve', '--read', 'HERE/sub', '--write', '--net', 'example.com', '--tool']) {
@@ -178,7 +178,7 @@ test('each shell gets a script of its own, with every verb and option', async ()
   const scripts: string[] = [];
   for (const shell of ['bash', 'zsh', 'fish']) {
     const { stdout } = await calls.run(['completion', shell]);
-    assert.deepEqual(json(await calls.run(['completion', shell, '--json'])), { shell, script: stdout });
+    assert.deepEqual(json(await calls.run(['completion', shell, '--json'])), { version: 1, shell, script: stdout });
     scripts.push(stdout);
   }
   assert.equal(new Set(scripts).size, 3);
@@ -188,7 +188,11 @@ test('each shell gets a script of its own, with every verb and option', async ()
       for (const option of options) assert.ok(script.includes(option.name), option.name);
     }
   }
-  await calls.check(['completion nosuch', 'EINVAL']);
+  await calls.all([
+    ['completion nosuch', 'EINVAL'],
+    ['completion toString', 'EINVAL'],
+    ['completion __proto__', 'EINVAL'],
+  ]);
 });
 
 test('profiles are listed with all that each is given', async () => {
