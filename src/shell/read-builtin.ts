@@ -20,12 +20,13 @@ type Place = Pick<ProgramCall, 'reader' | 'around' | 'text'>;
 /** The substitutions hidden in a word that will be evaluated. Of one that is not known, what is within an index: `a[$x]`. */
 export function hiddenCode(word: Word, reader: Reader, around: Surroundings): readonly Reading[] {
   const unknown = () => [unreadable(word.text, 'it is evaluated, and holds something that cannot be read')];
-  // Without quotes it is a pattern, too, of which nothing is known: `a[$x]`.
-  const hasComputedIndex = /^\w+\[[^\]]*$/.test(word.start) || /^\w+\[[^\]]*(?:\$[\w{]|\\)/.test(word.text);
+  // Without quotes it is a pattern, too, of which nothing is known: `a[$x]`, `a['$(rm b)']`.
+  const hasComputedIndex =
+    /^\w+\[[^\]]*$/.test(word.start) || /^\w+\[(?:[^\]]*(?:\$[\w{]|\\)|.*'.*[$`])/s.test(word.text);
   if (word.values === undefined) return hasComputedIndex ? unknown() : [];
   return word.values.flatMap((value) => {
     if (!/[$`]/.test(value)) return [];
-    const read = reader.text(`: ${value}`, around);
+    const read = reader.text(`: ${value}`, { ...around, quotesAreLetters: true });
     return read.parts.length > 0 ? [read] : unknown();
   });
 }
@@ -67,7 +68,10 @@ export function assignmentReading({ name, value }: Assigned, place: Place): Read
   if (kind === 'target' && (value === undefined || !/^(?:\/|af_unix:)/.test(knownValue(value) ?? '/')))
     return undefined;
   const why = kind === 'target' ? `${name} names a file to write` : `${name} changes which programs or which code run`;
-  return { text, words: [], classes: mutating, readable: true, why, parts: [] };
+  // A shell expands what these hold.
+  const expanded = /^(?:BASH_)?ENV$/.test(name) && value !== undefined;
+  const parts = expanded ? promptCode(value, place.reader, place.around) : [];
+  return { text, words: [], classes: mutating, readable: true, why, parts };
 }
 
 function split(word: Word): Assigned | undefined {

@@ -3,6 +3,7 @@ import type {
   ArithmeticCommand,
   Assignment,
   Command,
+  DoubleQuotedPart,
   forEachChild,
   ParameterExpansionPart,
   ParsedScript,
@@ -27,6 +28,13 @@ export interface ScriptVisit {
   /** Where functions of the text are in force; in a text within it, whose places are its own, none is known to be. */
   readonly functions: Stretches;
 }
+
+/** Where single quotes are letters, a brace between two of them ends the expansion: `"${x-'}'}"`. */
+const endsEarlier = /'[^']*\}/;
+/** In a word that the parser took for plain. Where the index of an array has blanks, it does not look for substitutions. */
+const isOverlooked = /`|\$[({]/;
+/** A `sh` without arrays takes this for more than one word. */
+const divides = /[\s;&|<>()#\\]/;
 
 const evaluates = /^-(?:eq|ne|lt|le|gt|ge|v)$/;
 
@@ -85,11 +93,20 @@ export class ScriptReading {
       case 'ProcessSubstitution':
       case 'ArithmeticCommandExpansion': {
         if (node.script === undefined) return [unreadable(node.text, 'a substitution that cannot be read')];
-        const read = this.script(node.script, { ...around, input: { kind: 'terminal' } });
+        const read = this.script(node.script, { ...around, input: { kind: 'terminal' }, quotesAreLetters: false });
         return [{ ...read, text: node.text, why: read.readable ? 'a substitution' : read.why }];
       }
+      case 'Word': {
+        if (node.parts !== undefined || !isOverlooked.test(node.text.replace(/\\./gs, '')))
+          return this.#inside(node, around);
+        return [unreadable(node.text, 'a substitution beside an index that cannot be read')];
+      }
+      case 'DoubleQuoted':
+        return [...this.#inside(node, around), ...this.#earlierEnds(node)];
+      case 'SingleQuoted':
+        return this.#letters(node, around);
       case 'AnsiCQuoted':
-        if (around.grammar === 'bash') return [];
+        if (around.grammar === 'bash') return this.#letters(node, around);
         return [unreadable(node.text, `sh may read ${node.text} as a dollar and a word: use bash`)];
       case 'TestCommand':
         return [
@@ -98,13 +115,49 @@ export class ScriptReading {
           ...this.#asCommands(node, around),
         ];
       case 'ArithmeticCommand':
-        return [...this.#inside(node, around), ...this.#asCommands(node, around)];
+        return [...this.#evaluated(node, around), ...this.#asCommands(node, around)];
+      case 'ArithmeticFor': {
+        const counted = [node.initialize, node.test, node.update];
+        return [
+          ...counted.flatMap((each) =>
+            each === undefined ? [] : this.#node(each, { ...around, quotesAreLetters: true }),
+          ),
+          ...this.#node(node.body, around),
+        ];
+      }
       case 'ArithmeticWord':
         return node.parts === undefined
           ? hiddenCode(plainWord(node.value), this.#reader, around)
           : this.#inside(node, around);
-      case 'ParameterExpansion':
-        return [...this.#prompt(node, around), ...this.#inside(node, around)];
+      case 'ArithmeticExpansion':
+      case 'Slice':
+      case 'HereDocBody':
+        return this.#evaluated(node, around);
+      case 'Replace': {
+        // A slash within a substitution is taken for the end of the pattern: `${x/$(rm a/b)/c}`.
+        const operand = `${node.pattern.text}/${node.replacement.text}`;
+        if (!/[$`]|[<>]\(/.test(operand)) return this.#inside(node, around);
+        return [this.#reader.text(`: ${operand}`, { ...around, quotesAreLetters: true })];
+      }
+      case 'ParameterExpansion': {
+        const index = node.index === undefined ? [] : this.#node(node.index, { ...around, quotesAreLetters: true });
+        const operation = node.operation === undefined ? [] : this.#node(node.operation, around);
+        return [...this.#prompt(node, around), ...index, ...operation];
+      }
+      case 'Assignment':
+        if (around.grammar === 'sh' && divides.test(node.index?.text ?? ''))
+          return [unreadable(node.text, 'sh may not know arrays: use bash')];
+        return [
+          ...(node.index === undefined ? [] : this.#node(node.index, { ...around, quotesAreLetters: true })),
+          ...this.#node(node.value, around),
+        ];
+      case 'ArrayValue':
+        return node.elements.flatMap((each) =>
+          this.#node(each, {
+            ...around,
+            quotesAreLetters: each.text.startsWith('[') || around.quotesAreLetters === true,
+          }),
+        );
       case 'For':
         return [...poisoned(node.name.value), ...this.#inside(node, around)];
       case 'Select':
@@ -125,10 +178,28 @@ export class ScriptReading {
     return found;
   }
 
-  /** `${x@P}` runs the substitutions in the value. */
+  /** As arithmetic, or as what is between double quotes. */
+  #evaluated(node: SyntaxNode, around: Surroundings): readonly Reading[] {
+    return this.#inside(node, { ...around, quotesAreLetters: true });
+  }
+
+  /** A shell in POSIX mode ends the string there, and runs what follows. */
+  #earlierEnds({ parts }: DoubleQuotedPart): readonly Reading[] {
+    return parts.flatMap((part) => {
+      if (part.type !== 'ParameterExpansion' || part.operation?.type !== 'Default') return [];
+      const operand = part.operation.operand.text.replace(/\\.|\$\{\w+\}/gs, '');
+      return endsEarlier.test(operand) ? [unreadable(part.text, 'shells do not agree where this ends')] : [];
+    });
+  }
+
+  #letters({ value }: { readonly value: string }, around: Surroundings): readonly Reading[] {
+    return around.quotesAreLetters === true ? hiddenCode(plainWord(value), this.#reader, around) : [];
+  }
+
+  /** `${x@P}` runs the substitutions in the value; of `${!x@P}` it is the value of another variable. */
   #prompt(node: ParameterExpansionPart, around: Surroundings): readonly Reading[] {
     if (node.operation?.type !== 'Transform' || node.operation.operand.value !== 'P') return [];
-    const values = around.variables.get(node.parameter);
+    const values = node.prefix === undefined ? around.variables.get(node.parameter) : undefined;
     if (values === undefined) return [unreadable(node.text, 'a computed text is run as a prompt')];
     return values.flatMap((value) => promptCode(plainWord(value), this.#reader, around));
   }
@@ -191,7 +262,7 @@ export class ScriptReading {
   #assignment(assignment: Assignment, around: Surroundings, before: string): readonly Reading[] {
     const value =
       assignment.value.type === 'Word' ? wordFrom(assignment.value, around.variables) : unknownWord(assignment.text);
-    const inner = this.#inside(assignment, around);
+    const inner = this.#node(assignment, around);
     // `IFS= read` is how lines are read whole.
     if (assignment.name === 'IFS' && (before === 'read' || before === 'mapfile')) return inner;
     // An index is evaluated wherever the variable is used as a number.
@@ -222,8 +293,9 @@ export class ScriptReading {
     for (const prefix of command.prefix) {
       if (prefix.type === 'Assignment') parts.push(...this.#assignment(prefix, around, name));
     }
-    if (command.name !== undefined) parts.push(...this.#inside(command.name, around));
-    for (const argument of command.args) parts.push(...this.#inside(argument, around));
+    if (command.name !== undefined) parts.push(...this.#node(command.name, around));
+    for (const argument of command.args) parts.push(...this.#node(argument, around));
+    parts.push(...this.#behindBackground(command, around));
     if (command.name === undefined) return holding(text, 'no command of its own', parts);
     parts.push(...this.#alias(command.name, command.end, around));
     const words = [
@@ -234,6 +306,22 @@ export class ScriptReading {
     const functions = new Set(named.filter((each) => isWithin(this.#functions.get(each), command.pos)));
     const own = this.#reader.command(words, { ...around, input, functions });
     return { ...own, text, parts: [...own.parts, ...parts] };
+  }
+
+  /** To a `sh` without `&>` that is `&` and `>`: what follows the file is another command. */
+  #behindBackground({ redirects, args }: Command, around: Surroundings): readonly Reading[] {
+    const at = redirects.find((each) => each.type === 'Redirect' && each.operator.startsWith('&>'))?.end;
+    const behind = at === undefined ? [] : args.filter(({ pos }) => pos >= at);
+    if (around.grammar === 'bash' || behind.length === 0) return [];
+    const [first] = behind;
+    if (first?.type === 'Assignment' || /^\w+=/.test(first?.text ?? ''))
+      return [unreadable(first?.text ?? '', 'sh may not know &>: use > FILE 2>&1')];
+    return [
+      this.#reader.command(
+        behind.flatMap((each) => this.#argument(each, around)),
+        around,
+      ),
+    ];
   }
 
   /** What an alias stands for goes on with the words behind it: `alias a=command` and then `a rm b`. */
@@ -261,7 +349,7 @@ export class ScriptReading {
       if (redirection.type === 'HereDoc') {
         const { body, delimiter, closing } = redirection;
         if (closing === undefined) readings.push(unreadable(body.text, 'a here-document without its end'));
-        readings.push(...this.#inside(body, around));
+        readings.push(...this.#node(body, around));
         const parts = delimiter?.quoted === true ? undefined : body.parts;
         const known = parts === undefined ? body.text : textFrom(parts, body.text, around.variables);
         input = known === undefined ? { kind: 'stream', networked: false } : { kind: 'text', text: known };
@@ -272,7 +360,7 @@ export class ScriptReading {
         readings.push(unreadable(this.#text(redirection), 'a redirection to nowhere'));
         continue;
       }
-      const inner = this.#inside(target, around);
+      const inner = this.#node(target, around);
       readings.push(...inner);
       const word = wordFrom(target, around.variables);
       if (redirection.type === 'HereString') {

@@ -28,7 +28,8 @@ export function plainWordsOf(text: string): readonly string[] | undefined {
 }
 
 /** Something of the text is taken for a number, or for the name of a variable: then the substitutions in its index are run. */
-const calculates = /\(\(|\$\[|\blet\b|\s-(?:eq|ne|lt|le|gt|ge|v|[a-zA-Z]*i)|\$\{[^}]*[:[]|\bread|\bunset\b|\]=/;
+const calculates =
+  /\(\(|\$\[|\s-(?:eq|ne|lt|le|gt|ge|v|[a-zA-Z]*i)|\$\{[^}]*[:[!]|\]=|\b(?:let|read|unset|wait|declare|typeset|local|export)/;
 
 export class ShellReader implements Reader {
   readonly #parser: Parser | undefined;

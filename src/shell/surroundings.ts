@@ -22,6 +22,8 @@ export interface Surroundings {
   readonly functions: ReadonlySet<string>;
   /** Aliases that this text is what they stand for: the shell takes none of them twice. */
   readonly expanded: ReadonlySet<string>;
+  /** Single quotes are letters here, as in arithmetic and in a here-document: what is between them is expanded. */
+  readonly quotesAreLetters?: boolean;
   /** How many texts and commands this one is inside of. */
   readonly depth: number;
 }

@@ -23,7 +23,7 @@ const runsUnseen = new Set(['source', '.', 'eval', 'mapfile', 'readarray']);
 const setByShell =
   /^(?:_|RANDOM|SRANDOM|SECONDS|LINENO|EPOCH.*|PWD|OLDPWD|DIRSTACK|REPLY|MAPFILE|OPT(?:ARG|IND)|COPROC.*|PIPESTATUS|FUNCNAME|GROUPS|HIST.*|BASH.*|COMP_.*|READLINE_.*|SHLVL|E?UID|PPID)$/;
 /** What is given to it becomes something else: a number, or other letters. */
-const converts = /^[-+][a-zA-Z]*[luci]/;
+const converts = /^[-+][a-zA-Z]*[luciLRZ]/;
 /** Names that a text says otherwise than to ask for their value. */
 const setsName = /(?<![$\w])(?<!\$\{)([A-Za-z_]\w*)|\$\{([A-Za-z_]\w*):?=/g;
 /** In a function they make a variable of its own, which is empty. */
@@ -243,6 +243,8 @@ export function indexesIn(script: SyntaxNode, visit: typeof forEachChild, variab
   const see = (node: SyntaxNode): void => {
     const isText = node.type === 'SingleQuoted' || node.type === 'AnsiCQuoted';
     const values = node.type === 'Word' ? wordFrom(node, variables).values : isText ? [node.value] : [];
+    // Without parts it is quoted as a whole.
+    if (node.type === 'HereDocBody' && node.parts === undefined && hasIndex(node.text)) found.add(node.text);
     for (const value of values ?? []) if (hasIndex(value)) found.add(value);
     visit(node, see);
   };

@@ -34,6 +34,26 @@ export const found: readonly (readonly [shell: string, ...texts: readonly string
     `v='\\044(rm /data)'; : "\${v@P}"`,
     // Places that are filled with what is found or read.
     `xargs -I% sh -c '% /data' <<< rm`,
+    // Quotes that are letters: in arithmetic, in an index, in what a here-document asks of a variable.
+    `: $(( '$(rm /data)' ))`,
+    `for ((i=$'$(rm /data)';0;)); do :; done`,
+    `v=abc; : "\${v:0:'$(rm /data)'}"`,
+    `: "\${v['$(rm /data)']}"`,
+    `v['$(rm /data)0']=1`,
+    `declare -a v=(['$(rm /data)']=1)`,
+    `let "v['\\$(rm /data)']"`,
+    `cat <<E\n\${v-'}$(rm /data)'}\nE`,
+    // An index out of a text that is found by another name, or is quoted whole.
+    `typeset -n v; for v in 'w[$(rm /data)]'; do v=1; done`,
+    `f() { : \${!1}; }; f 'w[$(rm /data)]'`,
+    `read -r v <<'E'\nw[$(rm /data)]\nE\n((v))`,
+    // What is read of a variable by another name.
+    `v=w; w='$(rm /data)'; : "\${!v@P}"`,
+    // A slash, and an index, that end where the parser does not see it.
+    `v=1; : \${v/$(rm /data)/x}`,
+    'w[a b]`rm /data`',
+    // A file that is named by what is run.
+    `BASH_ENV='$(rm /data)' bash -c :`,
   ],
   [
     'dash',
@@ -43,5 +63,9 @@ export const found: readonly (readonly [shell: string, ...texts: readonly string
     `function rm\n{ :; }\nrm /data`,
     `alias a=command; eval 'a rm /data'`,
     `eval $'u rm /data'`,
+    `ls &>/dev/null rm /data`,
+    `w[a; rm /data ]=1`,
+    `: "\${v-'}"; rm /data; : "'}"`,
+    `ENV='$(rm /data)' dash -i < /dev/null`,
   ],
 ];
