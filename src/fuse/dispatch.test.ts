@@ -133,6 +133,42 @@ describe('a request of the kernel', () => {
     );
   });
 
+  it('that is a write goes where it says, or to the end, whichever way its file was opened', () => {
+    const [pages, append, both] = [1, 0o2000, 0o2002];
+    let handles = 0;
+    const open = () => ++handles;
+    const { filesystem, calls } = notingFileSystem({ ...answers, open });
+    const { ask } = mounted(filesystem);
+    const said = () => calls.splice(0).map(([method, first, second]) => [method, first, second]);
+    const write = (of: bigint, flags: number, from = 0) => {
+      calls.length = 0;
+      ask(opcodes.write, [of, 7n, 1, from, 0n, flags, 0, Buffer.from('x')], { node: 9 });
+      return said().filter(([method]) => method !== 'getattr');
+    };
+    const asked = { node: 9 };
+    ask(opcodes.open, [both, 0], asked);
+    assert.deepEqual(write(1n, append), [['write', 1, 7]]);
+    const placed = { read: false, write: true, append: false };
+    assert.deepEqual(write(1n, 0, pages), [
+      ['open', 9, placed],
+      ['write', 2, 7],
+    ]);
+    assert.deepEqual(write(1n, 0), [['write', 2, 7]]);
+    assert.deepEqual(write(1n, append, pages), [['write', 2, 7]]);
+    ask(opcodes.release, [1n], asked);
+    assert.deepEqual(said(), [
+      ['release', 2, undefined],
+      ['release', 1, undefined],
+    ]);
+    ask(opcodes.open, [2, 0], asked);
+    assert.deepEqual(write(3n, 0), [['write', 3, 7]]);
+    assert.deepEqual(write(3n, append), [
+      ['open', 9, { ...placed, append: true }],
+      ['write', 4, 7],
+    ]);
+    assert.deepEqual(write(3n, 0), [['write', 3, 7]]);
+  });
+
   it('that is a write may be answered later, beside others at once', async () => {
     const write = () => Promise.resolve(5);
     const { ask, answer } = mounted(notingFileSystem({ ...answers, write }).filesystem, { laterWrites: true });

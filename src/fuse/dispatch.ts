@@ -127,9 +127,10 @@ export class Dispatch {
     if (node !== 0) nodes.forgotten(nodes.number(node), 1);
     if (opcode !== opcodes.open && opcode !== opcodes.create) return;
     this.#operations.kept.released(nodes.number(opcode === opcodes.open ? readNumber(request, 16) : node));
-    const at = opcode === opcodes.open ? outHeaderBytes : outHeaderBytes + entryBytes;
+    const handle = readNumber(reply, opcode === opcodes.open ? outHeaderBytes : outHeaderBytes + entryBytes);
+    this.#operations.appending.delete(handle);
     try {
-      await this.#fs.release(readNumber(reply, at));
+      await this.#fs.release(handle);
     } catch (error) {
       if (!(error instanceof ErrnoError)) throw error; // No one is left to hear of it.
     }

@@ -5,7 +5,7 @@
 import { constants as openConstants } from 'node:fs';
 import { constants } from 'node:os';
 import { ErrnoError } from '../base/errno.js';
-import { type Answer, ask, type Steps } from '../vfs/answer.js';
+import { type Answer, ask, askEach, type Steps } from '../vfs/answer.js';
 import { failure } from '../vfs/failure.js';
 import type {
   Attributes,
@@ -85,8 +85,11 @@ const hourSeconds = 3_600;
 const keepCache = 2;
 const noFlush = 32;
 
+/** Of a write: from the kernel's own pages, through any handle of the file that may write. */
+const fromPages = 1;
+
 const { errno } = constants;
-const { O_EXCL } = openConstants;
+const { O_APPEND, O_EXCL } = openConstants;
 
 export class Operations {
   readonly nodes: Nodes;
@@ -96,6 +99,10 @@ export class Operations {
   readonly kept: KeptTimes;
   readonly #modeBits: number;
   readonly listings = new Listings();
+  /** Handles by which the engine writes to the end, wherever it is asked to. */
+  readonly appending = new Set<Handle>();
+  /** Of a handle another one of its file that writes the other way. */
+  readonly #otherWays = new Map<Handle, Handle>();
 
   constructor(options: DispatchOptions) {
     this.#options = options;
@@ -230,7 +237,7 @@ export class Operations {
 
   *open(request: Request): Steps<number> {
     const { bytes, inode } = request;
-    const handle = yield* ask(this.#fs.open(inode, openMode(bytes.readUInt32LE(body))));
+    const handle = yield* this.#openAs(inode, openMode(bytes.readUInt32LE(body)));
     this.kept.opened(inode);
     return this.#opened(request, handle, outHeaderBytes);
   }
@@ -246,21 +253,35 @@ export class Operations {
       (flags & O_EXCL) === 0
         ? yield* againWhenOvertaken(() => this.#openOrMake(inode, name, mode, make))
         : yield* make();
+    if (mode.append === true) this.appending.add(handle);
     const at = this.#entry(request, inode, attributes);
     this.kept.opened(attributes.inode);
     return this.#opened(request, handle, at);
   }
 
   *release({ bytes, inode }: Request): Steps<number> {
+    const handle = readNumber(bytes, body);
     this.kept.released(inode);
-    yield* ask(this.#fs.release(readNumber(bytes, body)));
+    this.appending.delete(handle);
+    const other = this.#otherWays.get(handle);
+    this.#otherWays.delete(handle);
+    const handles = other === undefined ? [handle] : [other, handle];
+    yield* askEach(handles, (each) => this.#fs.release(each));
     return outHeaderBytes;
+  }
+
+  /** A process that may only read the handle may have its file made empty all the same, as Linux has it: the kernel looked at its rights. */
+  *#openAs(inode: Inode, mode: OpenMode): Steps<Handle> {
+    if (mode.truncate === true && !mode.write) yield* ask(this.#fs.setattr(inode, { size: 0 }));
+    const handle = yield* ask(this.#fs.open(inode, mode));
+    if (mode.append === true) this.appending.add(handle);
+    return handle;
   }
 
   *#openOrMake(directory: Inode, name: Name, mode: OpenMode, make: () => Steps<Opened>): Steps<Opened> {
     const found = yield* ask(this.#fs.lookup(directory, name));
     if (found === undefined) return yield* make();
-    const handle = yield* ask(this.#fs.open(found.inode, mode));
+    const handle = yield* this.#openAs(found.inode, mode);
     return { attributes: yield* ask(this.#fs.getattr(found.inode)), handle };
   }
 
@@ -299,8 +320,23 @@ export class Operations {
     const offset = readNumber(bytes, body + 8);
     const size = bytes.readUInt32LE(body + 16);
     const data = bytes.subarray(body + 40, Math.min(end, body + 40 + size));
-    const written = yield* ask(this.#fs.write(handle, offset, data));
+    const appends =
+      (bytes.readUInt32LE(body + 20) & fromPages) === 0 && (bytes.readUInt32LE(body + 32) & O_APPEND) !== 0;
+    const isOpenedSo = this.files.unasked || appends === this.appending.has(handle);
+    const writes = isOpenedSo ? handle : yield* this.#otherWay(handle, request.inode, appends);
+    const written = yield* ask(this.#fs.write(writes, offset, data));
     return writeNumber(reply, written, outHeaderBytes);
+  }
+
+  /** Not as its handle was opened: of mapped memory, and of a process that has changed its mind (`F_SETFL`). */
+  *#otherWay(handle: Handle, inode: Inode, append: boolean): Steps<Handle> {
+    const known = this.#otherWays.get(handle);
+    if (known !== undefined) return known;
+    const other = yield* ask(this.#fs.open(inode, { read: false, write: true, append }));
+    const meanwhile = this.#otherWays.get(handle);
+    if (meanwhile === undefined) this.#otherWays.set(handle, other);
+    else yield* ask(this.#fs.release(other));
+    return meanwhile ?? other;
   }
 
   *statfs({ reply }: Request): Steps<number> {

@@ -193,6 +193,13 @@ export const rows: Readonly<Record<string, Row>> = {
     parts: [O_RDWR | O_TRUNC, 0],
     calls: [['open', 1, { ...openMode, write: true, truncate: true }]],
   },
+  'open to read, and empty': {
+    parts: [O_TRUNC, 0],
+    calls: [
+      ['setattr', 1, { size: 0 }],
+      ['open', 1, { ...openMode, truncate: true }],
+    ],
+  },
   'create anew': {
     parts: [O_EXCL | O_RDWR, 0o644, 0, 0, 'n'],
     calls: [['create', 1, 'n', creation(0o644), { ...openMode, write: true }]],

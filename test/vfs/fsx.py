@@ -1,6 +1,7 @@
 """fsx.py FILE SEED SECONDS: as fsx does: one file, changed at random by every kind of call, held against what it has to be.
 
 Prints how many operations were done. What differs ends it with code 1, and is named with its operation."""
+import fcntl
 import mmap
 import os
 import random
@@ -10,9 +11,10 @@ import time
 path, seed, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 chance = random.Random(seed)
 most, longest = 200_000, 40_000
-kinds = ["write"] * 4 + ["read"] * 3 + ["map_read", "map_write"] * 2 + ["truncate", "copy", "sync", "reopen", "size"]
+kinds = ["write"] * 4 + ["read"] * 3 + ["map_read", "map_write"] * 2 + ["truncate", "copy", "sync", "reopen", "settle", "size"]
 expected = bytearray()
 descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
+appends = False
 done = 0
 
 
@@ -33,10 +35,13 @@ def put(at, content):
 
 
 def write(at, length):
+    if appends and len(expected) > 2 * most:
+        return
     content = bytes([1 + chance.randrange(255)]) * length
     if os.pwrite(descriptor, content, at) != length:
         fail("a short write")
-    put(at, content)
+    # Linux takes no notice of the place where a descriptor appends.
+    put(len(expected) if appends else at, content)
 
 
 def read(at, length):
@@ -75,7 +80,7 @@ def truncate(size, _):
 def copy(at, length):
     source = chance.randrange(len(expected) + 1)
     length = min(length, len(expected) - source)
-    if length > 0 and (at + length <= source or source + length <= at):
+    if length > 0 and not appends and (at + length <= source or source + length <= at):
         count = os.copy_file_range(descriptor, descriptor, length, source, at)
         put(at, bytes(expected[source : source + count]))
 
@@ -85,9 +90,16 @@ def sync(*_):
 
 
 def reopen(*_):
-    global descriptor
+    global descriptor, appends
     os.close(descriptor)
-    descriptor = os.open(path, os.O_RDWR)
+    appends = chance.random() < 0.3
+    descriptor = os.open(path, os.O_RDWR | (os.O_APPEND if appends else 0))
+
+
+def settle(*_):
+    global appends
+    appends = not appends
+    fcntl.fcntl(descriptor, fcntl.F_SETFL, os.O_APPEND if appends else 0)
 
 
 def size(*_):

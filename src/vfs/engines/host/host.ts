@@ -178,7 +178,7 @@ class HostFileSystem implements FileSystem {
   }
 
   open(inode: Inode, mode: OpenMode): Handle {
-    return this.#nodes.on(inode, 'open', (place) => {
+    return this.#onFile(inode, 'open', (place) => {
       const kind = kindOf(this.#calls.found);
       if (kind === 'directory' && mode.write) throw failure('EISDIR', 'open');
       if (kind === 'symlink') throw failure('ELOOP', 'open');
