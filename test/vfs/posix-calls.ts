@@ -90,6 +90,15 @@ export const calls: Readonly<Record<string, (at: string) => unknown>> = {
     const path = file(at);
     return [ticks(path, 'mtimeNs', () => opened(path, O_RDWR | O_TRUNC, () => undefined)), facts(path)];
   },
+  'open: O_TRUNC of what is empty already': (at) => {
+    const path = file(at, 'f', '');
+    return ticks(path, 'mtimeNs', () => opened(path, O_WRONLY | O_CREAT | O_TRUNC, () => undefined));
+  },
+  'open: O_TRUNC by a descriptor that only reads': (at) => {
+    const path = file(at);
+    const size = opened(path, O_RDONLY | O_TRUNC, (descriptor) => fs.fstatSync(descriptor).size);
+    return [size, fs.readFileSync(path, 'utf8'), facts(path)];
+  },
   'open: its mode is what was asked for': (at) => {
     const path = join(at, 'f');
     opened(path, O_CREAT | O_WRONLY, () => undefined, 0o4751);

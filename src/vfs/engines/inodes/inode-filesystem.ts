@@ -125,7 +125,7 @@ export class InodeFileSystem implements FileSystem {
     if (record.kind === 'symlink') throw failure('ELOOP', 'open');
     if (record.kind !== 'file' && record.kind !== 'directory') throw failure('ENXIO', 'open');
     if (mode.write) this.#writable('open');
-    if (mode.truncate === true && mode.write && record.size > 0) this.setattr(inode, { size: 0, modified: 'now' });
+    if (mode.truncate === true && mode.write) this.setattr(inode, { size: 0, modified: 'now' });
     return this.#open.add({ inode, ...mode });
   }
 
