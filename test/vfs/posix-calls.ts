@@ -153,6 +153,17 @@ export const calls: Readonly<Record<string, (at: string) => unknown>> = {
     return facts(at);
   },
   'mkdir: changes the time of its parent': (at) => ticks(at, 'mtimeNs', () => void directory(at)),
+  'mkdir: in a directory that hands its group on': (at) => {
+    const [shared, others] = [directory(at), process.getgroups?.() ?? []];
+    const gid = process.getuid?.() === 0 ? 4_321 : (others[0] ?? process.getgid?.() ?? 0);
+    fs.chownSync(shared, process.getuid?.() ?? 0, gid);
+    fs.chmodSync(shared, 0o2755);
+    fs.symlinkSync('x', join(shared, 'l'));
+    return [file(shared), directory(shared), join(shared, 'l')].map((path) => [
+      facts(path),
+      fs.lstatSync(path).gid === gid,
+    ]);
+  },
   'rmdir: not empty': (at) => {
     file(directory(at));
     return outcome(() => fs.rmdirSync(join(at, 'd')));

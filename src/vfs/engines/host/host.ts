@@ -152,10 +152,11 @@ class HostFileSystem implements FileSystem {
     checkName('create', name);
     return this.#nodes.in(directory, 'create', (descriptor) => {
       const { O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+      const inherits = this.#handsGroupOn('create', descriptor);
       const flags = O_CREAT | O_EXCL | O_NOFOLLOW | accessOf(mode);
       const handle = this.#calls.open('create', descriptor, name, flags, creation.mode & 0o7777);
       try {
-        const found = this.#given('create', handle, creation);
+        const found = this.#given('create', handle, creation, inherits);
         const inode = this.#nodes.number(directory, name, found);
         return { attributes: shown(inode, found), handle: this.#handles.add(inode, handle, mode) };
       } catch (error) {
@@ -344,11 +345,12 @@ class HostFileSystem implements FileSystem {
   #make(operation: string, directory: Inode, name: Name, creation: Creation, act: (into: number) => void): Attributes {
     checkName(operation, name);
     return this.#nodes.in(directory, operation, (into) => {
+      const inherits = this.#handsGroupOn(operation, into);
       act(into);
       const made = this.#calls.open(operation, into, name, justThePath | constants.O_NOFOLLOW);
       return this.#calls.using(made, (descriptor) => {
         try {
-          const found = this.#given(operation, descriptor, creation);
+          const found = this.#given(operation, descriptor, creation, inherits);
           return shown(this.#nodes.number(directory, name, found), found);
         } catch (error) {
           this.#takeBack(operation, into, name, descriptor);
@@ -371,16 +373,24 @@ class HostFileSystem implements FileSystem {
     }
   }
 
+  /** A directory with set-gid: what is made in it has its group from the kernel, and a directory the same bit. */
+  #handsGroupOn(operation: string, directory: number): boolean {
+    return (at(this.#calls.stat(operation, directory), places.mode) & 0o2000) !== 0;
+  }
+
   /** To what was just made and is `found`: its owner where that can be given, and its mode, whatever the umask of this process took. */
-  #given(operation: string, descriptor: number, { mode, uid, gid }: Creation): Float64Array {
+  #given(operation: string, descriptor: number, creation: Creation, inherits: boolean): Float64Array {
     const { found } = this.#calls;
+    const { uid } = creation;
+    const gid = inherits ? at(found, places.gid) : creation.gid;
+    const mode = (creation.mode & 0o7777) | (inherits && kindOf(found) === 'directory' ? 0o2000 : 0);
     const isOwned = at(found, places.uid) === uid && at(found, places.gid) === gid;
     if (this.capabilities.owners && !isOwned) {
       this.#calls.owner(operation, descriptor, uid, gid);
       this.#calls.stat(operation, descriptor);
     }
-    if ((at(found, places.mode) & 0o7777) === (mode & 0o7777) || kindOf(found) === 'symlink') return found;
-    chmodSync(ownPath(descriptor), mode & 0o7777);
+    if ((at(found, places.mode) & 0o7777) === mode || kindOf(found) === 'symlink') return found;
+    chmodSync(ownPath(descriptor), mode);
     return this.#calls.stat(operation, descriptor);
   }
 
