@@ -205,7 +205,7 @@ export interface FileSystem {
 
   /**
    * Undefined where the owner has the lock now; else one of somebody else that is in the way, and nothing has changed. Never waits.
-   * EBADF (unknown, or not open for a lock of this kind on a range) EINVAL (an empty range) ENOLCK ENOTSUP
+   * EBADF (unknown, or not open for a lock of this kind on a range that is not only tested) EINVAL (an empty range) ENOLCK ENOTSUP
    */
   lock(handle: Handle, request: LockRequest): Answer<Lock | undefined>;
 

@@ -15,8 +15,8 @@ interface Held extends Lock {
 }
 
 /** EBADF (a lock of a range that the handle could not read, or write) EINVAL */
-export function checkLock({ start, end, family, kind }: LockRequest, { read, write }: OpenMode): void {
-  const isOpenForIt = kind === 'none' || (kind === 'shared' ? read : write);
+export function checkLock({ start, end, family, kind, test }: LockRequest, { read, write }: OpenMode): void {
+  const isOpenForIt = test === true || kind === 'none' || (kind === 'shared' ? read : write);
   if (family === 'ranges' && !isOpenForIt) throw failure('EBADF', 'lock');
   const isWhole = family === 'ranges' || (start === 0 && end === Infinity);
   if (start >= 0 && end > start && isWhole) return;

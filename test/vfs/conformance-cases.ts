@@ -115,6 +115,7 @@ export const cases: Readonly<Record<string, Case>> = {
     const reading = await s.fs.open(inode, { read: true, write: false });
     const range = { family: 'ranges', owner: 'a', start: 0, end: Infinity } as const;
     await s.refuses('EBADF', () => s.fs.lock(reading, { ...range, kind: 'exclusive' }));
+    assert.equal(await s.fs.lock(reading, { ...range, kind: 'exclusive', test: true }), undefined);
     await s.refuses('EINVAL', () => s.fs.lock(reading, { ...range, kind: 'shared', end: 0 }));
     await s.refuses('EINVAL', () => s.fs.lock(reading, { ...range, kind: 'shared', start: -1 }));
     assert.equal(await s.fs.lock(reading, { ...range, kind: 'shared' }), undefined);
