@@ -107,6 +107,23 @@ describe('what is changed in a tree', () => {
       assert.deepEqual(said(), ['deleted a', 'deleted d', 'added e', 'modified e/in', 'added e/moved']);
     }
     {
+      // What is written to a file that has lost its name is no change of that name.
+      const { fs, inode, said } = await world();
+      await make(fs, fs.root, 'new');
+      const [made, there] = [await fs.open(await inode('new'), both), await fs.open(await inode('a'), both)];
+      await fs.unlink(fs.root, 'new');
+      await fs.unlink(fs.root, 'a');
+      await fs.write(made, 0, Buffer.from('x'));
+      assert.deepEqual(said(), ['deleted a']);
+      await make(fs, fs.root, 'new');
+      const other = await fs.open(await inode('new'), both);
+      await fs.rename(fs.root, 'b', fs.root, 'new', 'replace');
+      await fs.unlink(fs.root, 'new');
+      await fs.write(other, 0, Buffer.from('x'));
+      await fs.write(there, 0, Buffer.from('x'));
+      assert.deepEqual(said(), ['deleted a', 'deleted b']);
+    }
+    {
       // Names that begin alike are not in it; a file has nothing below it.
       const log = new ChangeLog(100);
       log.modified('d2/x');

@@ -4,7 +4,7 @@
  * nobody's change.
  */
 import { type Answer, ask, type Steps, settle } from './answer.js';
-import type { FileSystem, Handle, Inode } from './filesystem.js';
+import type { Attributes, FileSystem, Handle, Inode } from './filesystem.js';
 import { type Name, textFromName } from './names.js';
 
 export interface TreeChange {
@@ -101,6 +101,11 @@ export function recordChanges(inner: FileSystem, most: number): RecordedTree {
     log.added(entry(directory, name));
     return attributes;
   };
+  /** Of what has lost this name: what is written to it from now on is not a change of what has the name later. */
+  const lost = (found: Attributes | undefined, parent: Inode, name: Name) => {
+    const place = found === undefined ? undefined : places.get(found.inode);
+    if (found !== undefined && place?.parent === parent && place.name === name) places.delete(found.inode);
+  };
   const own: Partial<FileSystem> = {
     lookup: (directory, name) =>
       after(inner.lookup(directory, name), (found) => {
@@ -150,7 +155,15 @@ export function recordChanges(inner: FileSystem, most: number): RecordedTree {
       open.delete(handle);
       return inner.release(handle);
     },
-    unlink: (directory, name) => after(inner.unlink(directory, name), () => log.deleted(entry(directory, name))),
+    unlink: (directory, name) =>
+      settle(
+        (function* (): Steps<void> {
+          const found = yield* ask(inner.lookup(directory, name));
+          yield* ask(inner.unlink(directory, name));
+          log.deleted(entry(directory, name));
+          lost(found, directory, name);
+        })(),
+      ),
     rmdir: (directory, name) => after(inner.rmdir(directory, name), () => log.deleted(entry(directory, name))),
     rename: (directory, name, to, newName, rule) =>
       settle(
@@ -159,6 +172,7 @@ export function recordChanges(inner: FileSystem, most: number): RecordedTree {
           const [from, into] = [entry(directory, name), entry(to, newName)];
           yield* ask(inner.rename(directory, name, to, newName, rule));
           const moved = yield* ask(inner.lookup(to, newName));
+          if (rule === 'replace' && replaced?.inode !== moved?.inode) lost(replaced, to, newName);
           if (moved !== undefined) places.set(moved.inode, { parent: to, name: newName });
           if (rule === 'exchange') {
             log.modified(from);
