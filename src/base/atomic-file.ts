@@ -7,6 +7,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, unlin
 import { dirname } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from './errno.js';
 import { parseJson } from './shape.js';
+import { uniqueName } from './unique-name.js';
 
 /** Or a file that another call has written. */
 export function syncDirectory(directory: string): void {
@@ -31,7 +32,7 @@ export function writeFileAtomic(
   text: string,
   options: { durable: boolean; mode?: number; beside?: string },
 ): void {
-  const temporary = options.beside ?? `${path}.${process.pid}.new`;
+  const temporary = options.beside ?? `${path}.${uniqueName()}.new`;
   try {
     const descriptor = openSync(temporary, 'w', options.mode ?? 0o600);
     try {

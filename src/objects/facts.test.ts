@@ -10,6 +10,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -93,7 +94,11 @@ describe('an object', () => {
     writeFileSync(join(parent, 'file.d'), '');
     assert.throws(() => makeObject(roots, 'system', 'tool', 'file', toolTexts('file', {})), refused('ENOTDIR'));
     assert.deepEqual(readdirSync(parent).sort(), ['.left.d', 'file.d']);
+    const left = join(parent, '.killed.d.1234.new');
+    mkdirSync(left);
+    utimesSync(left, 1_000, 1_000);
     const tool = makeObject(roots, 'system', 'tool', 'hello', toolTexts('hello', {}));
+    assert.equal(existsSync(left), false, 'what a killed process left goes');
     const [source, other] = [join(scratch, 'source'), join(scratch, 'directory')];
     writeFileSync(source, 'first');
     chmodSync(source, 0o600);

@@ -1,10 +1,11 @@
 /** Objects as directories: made whole by one rename, changed a file at a time, each whole or as it was. */
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { isObjectName } from '../authority/name.js';
 import { syncDirectory, writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { controlDirectory, type ObjectKind, type ObjectRoots, type Tier, tierDirectory, tiers } from './layout.js';
+import { draftOf, goneOf, removeLeft } from './left-behind.js';
 import { liveText } from './live-status.js';
 
 export interface LocatedObject {
@@ -118,11 +119,10 @@ export function makeObject(
   const other = findOwn(roots, kind, name);
   if (other !== undefined) exists(other);
   const parent = tierDirectory(roots, tier, kind);
-  // No object is named with a dot first, so no one takes this for one.
-  const staging = join(parent, `.${basename(made.directory)}.${process.pid}.new`);
+  const staging = draftOf(parent, basename(made.directory));
   try {
     mkdirSync(parent, { recursive: true, mode: 0o755 });
-    rmSync(staging, { recursive: true, force: true });
+    removeLeft(parent);
     mkdirSync(staging, { mode: 0o755 });
     for (const [file, text] of texts) writeFileAtomic(join(staging, file), text, { durable: true, mode: 0o644 });
     renameSync(staging, made.directory);
@@ -142,7 +142,7 @@ function programOf({ directory, name }: LocatedObject): string {
 /** A copy of a file of the person's, as what is run where the tool is called; whole, or as it was before. */
 export function installProgram(object: LocatedObject, source: string): void {
   const program = programOf(object);
-  const staging = join(object.directory, '..', `.${object.name}.${process.pid}.new`);
+  const staging = draftOf(dirname(object.directory), object.name);
   try {
     if (!statSync(source).isFile()) {
       throw new ErrnoError('EINVAL', { operation: 'install', path: source, reason: 'expected a regular file' });
@@ -160,12 +160,10 @@ export function installProgram(object: LocatedObject, source: string): void {
 }
 
 export function removeObject(object: LocatedObject): void {
-  const gone = join(object.directory, '..', `.${basename(object.directory)}.${process.pid}.gone`);
+  const gone = goneOf(dirname(object.directory), basename(object.directory));
   try {
     // First what could be called.
     if (object.kind === 'tool') rmSync(programOf(object), { force: true });
-    // Of one that was killed there, and had this number.
-    rmSync(gone, { recursive: true, force: true });
     renameSync(object.directory, gone);
     // What it was granted does not come back after a power cut.
     syncDirectory(join(gone, '..'));

@@ -109,3 +109,6 @@ export const sourceErrorBytes = 8 * 1024;
 
 /** A configuration that names MCP servers; one that is larger was not written by a person. */
 export const sourceFileBytes = 1024 * 1024;
+
+/** After this long a draft beside the objects is taken for that of a killed process: making one takes a server's start at most. */
+export const leftBehindMilliseconds = 60 * 60_000;

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
+import { leftBehindMilliseconds } from '../../base/limits/objects.js';
 import type { ServerConfig } from './server-config.js';
 import {
   checkSourceName,
@@ -113,11 +114,16 @@ describe('a source', () => {
   it('that is not to be leaves nothing; what killed processes began is taken away, and what others are at is not', () => {
     const sources = dirname(sourceDirectory(tools.user, 'x'));
     mkdirSync(sources, { recursive: true });
-    for (const name of ['.x.4194303.new', '.x.4194303.gone', `.x.${process.pid}.new`, '.x.4194303.other', 'real'])
-      mkdirSync(join(sources, name));
+    const longAgo = Date.now() / 1000 - leftBehindMilliseconds / 1000 - 60;
+    const left = ['.x.1234.new', '.x.12-ab-cd.gone'];
+    for (const name of [...left, '.x.1234.other', 'real', '.x.5678.new']) mkdirSync(join(sources, name));
+    for (const name of [...left, '.x.1234.other', 'real']) utimesSync(join(sources, name), longAgo, longAgo);
     const staged = stageSource(roots, 'user', 'src', given);
-    const own = `.src.${process.pid}.new`;
-    assert.deepEqual(readdirSync(sources).sort(), [`.x.${process.pid}.new`, '.x.4194303.other', own, 'real'].sort());
+    const own = basename(staged.directory);
+    assert.deepEqual(readdirSync(sources).sort(), ['.x.1234.other', '.x.5678.new', own, 'real'].sort());
+    const another = stageSource(roots, 'user', 'src', given);
+    assert.notEqual(another.directory, staged.directory);
+    another.discard();
     assert.deepEqual(sourceNames(tools.user), ['real']);
     staged.discard();
     assert.equal(existsSync(join(sources, own)), false);

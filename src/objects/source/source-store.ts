@@ -9,7 +9,6 @@
  */
 import {
   closeSync,
-  existsSync,
   fstatSync,
   mkdirSync,
   openSync,
@@ -20,11 +19,12 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { having, ofShape, parseJson, word } from '../../base/shape.js';
 import { type ObjectRoots, type Tier, tierDirectory, tiers } from '../layout.js';
+import { draftOf, goneOf, removeLeft } from '../left-behind.js';
 import { type ServerConfig, serverShape } from './server-config.js';
 import { damagedList, indexBytesOf, indexHeadBytes, type ListIndex, parseIndex } from './tool-list.js';
 
@@ -147,16 +147,6 @@ export interface StagedSource {
   discard(): void;
 }
 
-const leftName = /^\..+\.(\d+)\.(?:new|gone)$/;
-
-/** What processes that were killed had begun to add or to remove. */
-function removeLeft(sources: string): void {
-  for (const name of readdirSync(sources)) {
-    const pid = leftName.exec(name)?.[1];
-    if (pid !== undefined && !existsSync(`/proc/${pid}`)) rmSync(join(sources, name), { recursive: true, force: true });
-  }
-}
-
 /** EEXIST where either tier has the name. */
 export function stageSource(
   roots: ObjectRoots,
@@ -167,7 +157,7 @@ export function stageSource(
   refuseExistingSource(roots, name);
   const tools = tierDirectory(roots, tier, 'tool');
   const directory = sourceDirectory(tools, name);
-  const staging = join(tools, directoryName, `.${name}.${process.pid}.new`);
+  const staging = draftOf(join(tools, directoryName), name);
   const discard = () => rmSync(staging, { recursive: true, force: true });
   const attempt = (act: () => void) => {
     try {
@@ -181,7 +171,6 @@ export function stageSource(
   attempt(() => {
     mkdirSync(join(tools, directoryName), { recursive: true, mode: 0o755 });
     removeLeft(join(tools, directoryName));
-    discard();
     mkdirSync(staging, { mode: 0o755 });
     const own = `${JSON.stringify({ version: 1, from, server }, undefined, 2)}\n`;
     writeFileAtomic(join(staging, 'server.json'), own, { durable: true, mode: isForAll ? 0o644 : 0o600 });
@@ -202,7 +191,7 @@ export function writeToolList(directory: string, tools: string): void {
 }
 
 export function removeSource({ directory, name }: LocatedSource): void {
-  const gone = join(directory, '..', `.${name}.${process.pid}.gone`);
+  const gone = goneOf(dirname(directory), name);
   try {
     renameSync(directory, gone);
     rmSync(gone, { recursive: true, force: true });

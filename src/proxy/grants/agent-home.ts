@@ -57,7 +57,8 @@ function fill(directory: string, owner: ReturnType<typeof outsideOf>): void {
 
 /** Commands in two workspaces may be the first at the same time: each makes a whole one, and the first to name it has made it. */
 function makeWhole(directory: string, owner: ReturnType<typeof outsideOf>): void {
-  const draft = join(dirname(directory), `.${basename(directory)}.${uniqueName()}`);
+  // Where it is left, `objects` finds it by its end.
+  const draft = join(dirname(directory), `.${basename(directory)}.${uniqueName()}.new`);
   mkdirSync(dirname(directory), { recursive: true, mode: 0o755 });
   mkdirSync(draft, { mode: 0o700 });
   try {
