@@ -1,6 +1,7 @@
 /** One simple command, as words: which program it is, and who reads that program's words. */
 import { classesOf, mutating, readOnly } from './classes.js';
 import { changesKernel, leadsToHost } from './host-paths.js';
+import { dashedSubcommand } from './other-names.js';
 import { named, type Program, type Programs } from './program.js';
 import { devicePrograms } from './programs/devices.js';
 import { filePrograms } from './programs/files.js';
@@ -25,7 +26,7 @@ import { readAlias, readEval, readForeignShell, readShell, readSource, readTrap,
 import * as tool from './read-tool.js';
 import { holding, type Reading, unreadable } from './reading.js';
 import type { Reader, Surroundings } from './surroundings.js';
-import { knownValue, splitValue, type Word } from './word.js';
+import { knownValue, plainWord, splitValue, type Word } from './word.js';
 
 /** All that is known by tables; a test goes through every row. */
 export const programs: Programs = {
@@ -72,6 +73,7 @@ export const handlers: Readonly<Record<string, Handler>> = {
   ...forAll('sudo doas pkexec', tool.readPrivileges),
   ...forAll('tar gtar bsdtar', tool.readTar),
   ...forAll('env', tool.readEnv),
+  ...forAll('coreutils', tool.readCoreutils),
   ...forAll('ssh', tool.readSsh),
   ...forAll('scp sftp', tool.readSshCopy),
   ...forAll('wget', tool.readWget),
@@ -131,7 +133,7 @@ const noFunctions: ReadonlySet<string> = new Set();
 
 function namedReading(
   path: string,
-  words: readonly Word[],
+  given: readonly Word[],
   around: Surroundings,
   reader: Reader,
   text: string,
@@ -140,13 +142,15 @@ function namedReading(
   if (!path.includes('/') && around.functions.has(path)) {
     return holding(text, `${path} is a function of this text, read where it is defined`, []);
   }
-  const name = canonicalName(bareName(path));
+  const subcommand = dashedSubcommand(bareName(path));
+  const name = subcommand === undefined ? canonicalName(bareName(path)) : 'git';
+  const words = subcommand === undefined ? given : [plainWord(subcommand), ...given];
   // Also what follows `time`, which is a keyword to one shell and a program with options to another.
   if (name === '' || name.startsWith('-')) return unreadable(text, 'the command has no name');
   const read = {
     // What it runs in turn is a program: `command rm`, `env rm`.
     ...byName(name, { called: [name], words, around: { ...around, functions: noFunctions }, reader, text }),
-    argv: [path, ...words.map((word) => knownValue(word) ?? word.text)],
+    argv: [path, ...given.map((word) => knownValue(word) ?? word.text)],
     // A shell makes a path of `~/x`.
     open: words.filter((word) => knownValue(word)?.startsWith('~') ?? true),
     hasSubcommands: name === 'git' || named(programs, name)?.subcommands !== undefined,

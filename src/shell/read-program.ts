@@ -1,6 +1,7 @@
 /** A program's words, read by its table. */
 import { type Classes, classesOf, classNames, networked, readOnly } from './classes.js';
 import { couldHaveOption, names, type Options, onlyClasses, optionsOf, optionValues } from './options.js';
+import { subcommandsMeant } from './other-names.js';
 import { named, type Program } from './program.js';
 import { type Reading, unreadable } from './reading.js';
 import type { Grammar, Reader, Surroundings } from './surroundings.js';
@@ -134,6 +135,13 @@ function joined(words: readonly Word[]): Word | undefined {
   return values.some((value) => value === undefined) ? undefined : plainWord(values.join(' '));
 }
 
+/** A start of its name is read as the whole: `npm exe rm` runs rm. */
+function subcommandOf({ subcommands = {} }: Program, called: readonly string[], name: string): Program | undefined {
+  const [program = '', ...more] = called;
+  const meant = more.length > 0 ? [] : subcommandsMeant(program, name);
+  return named(subcommands, name) ?? (meant.length === 1 ? named(subcommands, meant[0] ?? '') : undefined);
+}
+
 function subcommandReading(program: Program, call: ProgramCall): Reading {
   const { called, words, text } = call;
   const options = optionsOf(program, words, true);
@@ -145,7 +153,7 @@ function subcommandReading(program: Program, call: ProgramCall): Reading {
   if (first === undefined && options.unsure)
     return unreadable(text, `the subcommand of ${called.join(' ')} is computed`);
   const own = readProgram({ ...program, subcommands: {} }, { ...call, words: words.slice(0, options.places[0]) });
-  const known = name === undefined ? undefined : named(program.subcommands ?? {}, name);
+  const known = name === undefined ? undefined : subcommandOf(program, called, name);
   if (name === undefined || onlyClasses(program, options) !== undefined) return own;
   const rest = words.slice((options.places[0] ?? 0) + 1);
   const sub =

@@ -178,6 +178,18 @@ export function readEnv(call: ProgramCall): Reading {
   return reading(call, readOnly, runs ? 'env runs a command' : 'env prints the environment', parts);
 }
 
+/** All of coreutils in one program: `coreutils --coreutils-prog=rm a`, or `coreutils rm a`. */
+export function readCoreutils(call: ProgramCall): Reading {
+  const [first, ...rest] = call.words;
+  const start = /^--coreutils-prog(?:-shebang)?=/.exec(first?.start ?? '')?.[0] ?? '';
+  const value = knownValue(first);
+  if (first === undefined) return reading(call, readOnly, 'coreutils prints what it is');
+  if (value === undefined) return unreadable(call.text, 'the command is computed');
+  if (start === '' && value.startsWith('-')) return reading(call, readOnly, 'coreutils prints what it is');
+  const command = [plainWord(value.slice(start.length)), ...rest];
+  return reading(call, readOnly, 'coreutils runs one of its programs', [call.reader.command(command, call.around)]);
+}
+
 const ssh: OptionTable = { values: '-B -b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w' };
 
 /** Settings of ssh that are commands that run here. */

@@ -5,6 +5,7 @@ import { ErrnoError } from '../../base/errno.js';
 import { sha256 } from '../../base/sha256.js';
 import { visibleCommand } from '../../base/visible-text.js';
 import { type CommandClass, commandClasses, isCommandClass } from '../../shell/classes.js';
+import { dashedSubcommand, optionNames, subcommandsMeant } from '../../shell/other-names.js';
 import type { Reading } from '../../shell/reading.js';
 import type { Word } from '../../shell/word.js';
 import { type Action, actions, isStricter } from './action.js';
@@ -146,20 +147,36 @@ function mayBeValue(word: string | undefined, argv: readonly string[]): boolean 
   return word !== undefined && /^-[^=]+$/.test(before);
 }
 
+/** A rule about `gcc` is about `gcc-12` and one about `python3` about `python3.11`. */
+function isProgram(wanted: string, given: string): boolean {
+  return given === wanted || (given.startsWith(wanted) && /^[-.]?\d[\d.]*$/.test(given.slice(wanted.length)));
+}
+
+/** `git-push --force` as `git push --force`. */
+function withSubcommand([program = '', ...rest]: readonly string[]): readonly string[] {
+  const name = posix.basename(program);
+  const subcommand = dashedSubcommand(name);
+  return subcommand === undefined ? [name, ...rest] : ['git', subcommand, ...rest];
+}
+
 /** What could be meant: the program however it is called, its subcommand, its options and the other operands anywhere. */
-function refuses(rule: readonly string[], reading: Reading): boolean {
+function refuses(said: readonly string[], reading: Reading): boolean {
   const { words, argv = words, open = [], hasSubcommands = false } = reading;
+  const [own = ''] = said;
+  const called = posix.basename(argv[0] ?? '');
+  const rule = words[0] === 'git' ? withSubcommand(said) : [posix.basename(own), ...said.slice(1)];
   const [program = ''] = rule;
-  // `gcc-12` is known as gcc: a rule may be about either.
-  if (![words[0], posix.basename(argv[0] ?? '')].includes(posix.basename(program))) return false;
+  if (![words[0] ?? '', called].some((each) => isProgram(program, each))) return false;
   const options = optionsOf(words);
   const given = operandsOf(words).map(normalised);
   const wanted = operandsOf(rule).map(normalised);
   // The program itself is first on both sides.
   const first = hasSubcommands ? 2 : 1;
+  const meant = (word: string | undefined) => (word === undefined ? [] : subcommandsMeant(words[0] ?? '', word));
+  const isMeant = (word: string, other: string | undefined) => meant(word).some((each) => meant(other).includes(each));
   const leading = wanted
     .slice(1, first)
-    .every((word) => word === given[1] || (word === given[2] && mayBeValue(given[1], argv)));
+    .every((word) => isMeant(word, given[1]) || (isMeant(word, given[2]) && mayBeValue(given[1], argv)));
   const others = given.slice(first);
   // Others are before a subcommand: `git -C "$HERE" push`.
   const shown = ({ values, text }: Word) => (values?.length === 1 ? (values[0] ?? text) : text);
@@ -167,7 +184,11 @@ function refuses(rule: readonly string[], reading: Reading): boolean {
   return (
     leading &&
     wanted.slice(first).every((word) => others.includes(word) || isOpen(word)) &&
-    optionsOf(rule).every((option) => isGiven(option, options) || isOpen(option))
+    optionsOf(rule).every((option) =>
+      optionNames(words[0] ?? '', hasSubcommands ? meant(given[1])[0] : undefined, option).some(
+        (name) => isGiven(name, options) || isOpen(name),
+      ),
+    )
   );
 }
 

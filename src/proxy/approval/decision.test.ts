@@ -56,6 +56,35 @@ describe('a rule that denies', () => {
     }
   });
 
+  it('is about every name that the program has for it', async () => {
+    for (const [words, refused, others] of [
+      [
+        'git push --force',
+        ['git push -f', 'git push -uf origin', 'git-push -f', '/usr/lib/git-core/git-push --forc', 'git push "$F"'],
+        ['git push -u', 'git fetch -f', 'git-fetch -f', 'git push --force-with-lease'],
+      ],
+      ['git-push', ['git push', 'git-push x'], ['git pull', 'git-x push']],
+      ['git-x', ['git-x y', './git-x', 'git x'], ['git-y', 'x']],
+      ['git x', ['git-x y'], ['git-y x']],
+      ['rm --recursive', ['rm -rf x', 'rm -fR x', 'coreutils --coreutils-prog=rm -r x'], ['rm -f x', 'cp -r x y']],
+      ['npm publish', ['npm pub', 'npm --otp 1 publ', 'npm p'], ['npm pack', 'npm unpublish', 'npm pubs']],
+      ['npm i -g', ['npm install --global x', 'npm add -g x', 'npm inst x -g'], ['npm i x', 'npm ci', 'npm it -g']],
+      ['npm toString', ['npm toString', 'npm to-string'], ['npm test']],
+      ['cargo run', ['cargo r'], ['cargo rm x']],
+      ['python3 -m', ['python3.11 -m x', 'python3 -mx'], ['python2 -m x', 'python3-config -m']],
+    ] as const) {
+      const rules = [rule('deny', words)];
+      for (const text of refused) assert.equal(await action(text, { rules }), 'deny', `${words}: ${text}`);
+      for (const text of others) assert.notEqual(await action(text, { rules }), 'deny', `${words}: ${text}`);
+    }
+  });
+
+  it('allows no more by other names', async () => {
+    const rules = [rule('allow', 'git push -f'), rule('allow', 'npm install')];
+    for (const text of ['git-push -f', 'git push --force', 'npm i', 'npm add'])
+      assert.notEqual(await action(text, { rules, agents: ['coder'] }), 'allow', text);
+  });
+
   it('says so', async () => {
     const rules = [rule('deny', 'rm -r')];
     assert.match((await decided('rm $X', { rules })).reason, /a rule on what a computed word may turn out to be/);

@@ -18,6 +18,7 @@ const npmCommands: Programs = {
   ),
   ...each('token team access deprecate dist-tag star stars org hook sbom doctor', asks),
   ...each('exec x', { is: 'mn', runs: 0, text: '-c --call', values: '-p --package' }),
+  create: fetches,
   audit: { is: 'n', subcommands: { fix: fetches }, otherwise: asks },
   init: { is: 'mi', only: { '-y --yes': 'm' }, operands: { 1: 'mn' } },
   config: { is: 'r', subcommands: each('get list ls', looks), otherwise: runs },
