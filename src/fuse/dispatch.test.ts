@@ -369,6 +369,54 @@ describe('an answer that comes later', () => {
   });
 });
 
+describe('a pipe that was removed while it is in use', () => {
+  it('has the attributes it had, and those that are set of it', () => {
+    for (const kind of ['fifo', 'socket', 'symlink', 'character', 'file'] as const) {
+      let answer: unknown = { ...file, kind, inode: 20 };
+      const { filesystem } = notingFileSystem({
+        ...answers,
+        lookup: answer,
+        getattr: () => answer,
+        setattr: () => answer,
+      });
+      const { ask } = mounted(filesystem);
+      ask(opcodes.lookup, ['p']);
+      answer = { ...file, kind, inode: 20, mode: 0o640, links: 1 };
+      const at = { node: 20 };
+      ask(opcodes.setattr, setattr(1), at);
+      answer = failure('ESTALE', 'getattr');
+      const said = (opcode: number, parts: readonly Part[] = []) => {
+        const { error, body } = ask(opcode, parts, at) as Reply;
+        const shown = error === 0 ? readAttributes(body, 16) : undefined;
+        return shown === undefined ? error : [(shown.mode ?? 0) & 0o7777, shown.links, shown.uid];
+      };
+      if (kind === 'file') {
+        assert.equal(said(opcodes.getattr), -errno.ESTALE);
+        continue;
+      }
+      assert.deepEqual(said(opcodes.getattr), [0o640, 0, 1001], kind);
+      assert.deepEqual(said(opcodes.setattr, setattr(2)), [0o640, 0, 901]);
+      assert.deepEqual(said(opcodes.getattr), [0o640, 0, 901]);
+      ask(opcodes.forget, [1n], at);
+      assert.equal(said(opcodes.getattr), -errno.ESTALE);
+    }
+  });
+
+  it('is not what has its number later', () => {
+    let answer: unknown = { ...file, kind: 'fifo', inode: 20 };
+    const { filesystem } = notingFileSystem({
+      ...answers,
+      lookup: () => answer,
+      getattr: failure('ESTALE', 'getattr'),
+    });
+    const { ask } = mounted(filesystem);
+    ask(opcodes.lookup, ['p']);
+    answer = { ...file, inode: 20 };
+    ask(opcodes.lookup, ['f']);
+    assert.equal(ask(opcodes.getattr, [], { node: 20 })?.error, -errno.ESTALE);
+  });
+});
+
 describe('a directory that was removed while it is in use', () => {
   it('is empty, keeps what is changed of it, and takes no name', () => {
     const directory = { ...file, kind: 'directory' as Kind, inode: 20, links: 2 };

@@ -216,7 +216,15 @@ export class Dispatch {
       [opcodes.batchForget, (request) => of.batchForget(request)],
       [opcodes.interrupt, () => undefined],
       [opcodes.getattr, (request) => of.attributes(request, () => fs.getattr(request.inode))],
-      [opcodes.setattr, (request) => of.attributes(request, () => fs.setattr(request.inode, of.changes(request)))],
+      [
+        opcodes.setattr,
+        (request) =>
+          of.attributes(
+            request,
+            () => fs.setattr(request.inode, of.changes(request)),
+            (left) => of.nodes.removed.change(left, of.changes(request)),
+          ),
+      ],
       [opcodes.readlink, (request) => of.readlink(request)],
       [
         opcodes.symlink,

@@ -10,6 +10,8 @@ export class Nodes {
   readonly #counts = new Map<Inode, number>();
   readonly #parents = new Map<Inode, Inode>();
   readonly removed = new RemovedDirectories();
+  /** Of what engines do not open, links, pipes, sockets and devices: what was last said of it. */
+  readonly #unopened = new Map<Inode, Attributes>();
 
   constructor(filesystem: FileSystem) {
     this.#filesystem = filesystem;
@@ -29,6 +31,19 @@ export class Nodes {
     this.placed(inode, directory);
   }
 
+  seen(attributes: Attributes): void {
+    const { kind, inode } = attributes;
+    if (kind !== 'file' && kind !== 'directory') this.#unopened.set(inode, attributes);
+    else if (this.#unopened.size > 0) this.#unopened.delete(inode);
+  }
+
+  /** Of what the engine has forgotten with its last name, though a process may have it. */
+  withoutName(inode: Inode): Attributes | undefined {
+    const last = this.#unopened.get(inode);
+    if (last !== undefined) this.removed.add(last);
+    return this.removed.get(inode);
+  }
+
   placed(inode: Inode, directory: Inode): void {
     if (inode !== directory) this.#parents.set(inode, directory);
   }
@@ -43,6 +58,7 @@ export class Nodes {
     this.#counts.delete(inode);
     this.#parents.delete(inode);
     this.removed.delete(inode);
+    this.#unopened.delete(inode);
     if (inode !== this.#filesystem.root) this.#filesystem.forget?.(inode);
     return true;
   }

@@ -4,7 +4,7 @@
  */
 import { constants as openConstants } from 'node:fs';
 import { constants } from 'node:os';
-import { ErrnoError } from '../base/errno.js';
+import { ErrnoError, hasCode } from '../base/errno.js';
 import { type Answer, ask, askEach, type Steps } from '../vfs/answer.js';
 import { failure } from '../vfs/failure.js';
 import type {
@@ -134,6 +134,7 @@ export class Operations {
 
   #entry({ reply }: Request, directory: Inode, attributes: Attributes): number {
     this.nodes.told(attributes.inode, directory);
+    this.nodes.seen(attributes);
     return writeEntry(reply, attributes, this.#shown(attributes), outHeaderBytes);
   }
 
@@ -180,8 +181,21 @@ export class Operations {
     return undefined;
   }
 
-  *attributes({ reply }: Request, act: () => Answer<Attributes>): Steps<number> {
-    const attributes = yield* ask(act());
+  /** `without`: of what is in use and has no name any more, whose attributes the engine does not have. */
+  *attributes(
+    { inode, reply }: Request,
+    act: () => Answer<Attributes>,
+    without: (left: Attributes) => Attributes = (left) => left,
+  ): Steps<number> {
+    let attributes: Attributes;
+    try {
+      attributes = yield* ask(act());
+      this.nodes.seen(attributes);
+    } catch (error) {
+      const left = hasCode(error, 'ESTALE') ? this.nodes.withoutName(inode) : undefined;
+      if (left === undefined) throw error;
+      attributes = without(left);
+    }
     return writeAttributesReply(reply, attributes, this.#shown(attributes), outHeaderBytes);
   }
 
@@ -410,6 +424,7 @@ export class Operations {
       return;
     }
     this.nodes.told(found.inode, directory);
+    this.nodes.seen(found);
     writeEntry(reply, found, this.#shown(found), at);
   }
 

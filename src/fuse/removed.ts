@@ -1,6 +1,7 @@
 /**
  * Directories that were removed while a process still has them, as its working directory or open: they are empty, have attributes, and
- * nothing can be made in them. Engines know nothing of them any more, so the mount answers until the kernel has forgotten them.
+ * nothing can be made in them. Of pipes, sockets, devices and links that have lost their names, the attributes. Engines know nothing of
+ * them any more, so the mount answers until the kernel has forgotten them.
  */
 import type { Attributes, Changes, Inode } from '../vfs/filesystem.js';
 
