@@ -36,6 +36,11 @@ describe('the reports of a jail', () => {
       () => early.reports.outcome('SIGKILL'),
       (error) => hasCode(error, 'EIO') && /SIGKILL/.test(String(error)),
     );
+    // Once it has started it passes signals on: it ended by something else.
+    assert.throws(
+      () => early.reports.outcome('SIGTERM', true),
+      (error) => hasCode(error, 'EIO'),
+    );
     const whole = await heard('0 started', '0 refused 165 1 2 3', '0 exited 256 1 2 3');
     assert.deepEqual([whole.hasStarted, whole.reports.areWhole, whole.beside], [true, true, []]);
     const { exitCode, refusedCalls, heldCaches } = whole.reports.outcome(null);

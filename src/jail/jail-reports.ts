@@ -1,7 +1,7 @@
 /** What the owner of one jail reports, as it comes. */
 import { decodePath } from '../base/path-bytes.js';
 import { heldCacheOf } from './held-cache.js';
-import { type BesideAsker, endedSilently, type Launch } from './launch-request.js';
+import { type BesideAsker, endedEarly, endedSilently, type Launch } from './launch-request.js';
 import {
   type HeldCache,
   type HeldFiles,
@@ -21,6 +21,7 @@ export class JailReports {
   readonly #reports: Report[] = [];
   readonly #heldCaches: HeldCache[] = [];
   #text = '';
+  #hasStarted = false;
 
   constructor({ onHeld, beside }: Pick<Launch, 'onHeld' | 'beside'>) {
     this.#onHeld = onHeld;
@@ -41,8 +42,9 @@ export class JailReports {
       else if (report.id !== 0) this.#beside?.take(report);
       else if (heldCache !== undefined) this.#heldCaches.push(heldCache);
       else this.#reports.push(report);
-      if (report.id !== 0) continue;
-      if (report.what === 'started') this.#tellStarted();
+      if (report.id !== 0 || report.what !== 'started') continue;
+      this.#hasStarted = true;
+      this.#tellStarted();
     }
   }
 
@@ -51,10 +53,13 @@ export class JailReports {
     return this.#reports.some(({ what }) => what === 'exited');
   }
 
-  /** How the command ended; throws what kept it from starting. `how`: what the jail program itself ended with. */
-  outcome(how: string | number | null): Outcome {
+  /**
+   * How the command ended; throws what kept it from starting. `how`: what the jail program itself ended with; `isAsked`: it was sent a
+   * signal, or its lifeline was let go of.
+   */
+  outcome(how: string | number | null, isAsked = false): Outcome {
     const outcome = outcomeOf(this.#reports);
-    if (outcome === undefined) throw endedSilently(how);
+    if (outcome === undefined) throw isAsked && !this.#hasStarted ? endedEarly() : endedSilently(how);
     return this.#heldCaches.length === 0 ? outcome : { ...outcome, heldCaches: this.#heldCaches };
   }
 }

@@ -48,7 +48,8 @@ export function launchAtOnce(request: Launch, starter: Starter): RunningJail {
     for (const passed of [asking, terminal]) if (passed !== undefined) closeSync(passed);
   }
   let isTied = true;
-  const kill = () => {
+  let isAsked = false;
+  const letGo = () => {
     if (isTied) closeSync(owner.end(lifelineDescriptor));
     isTied = false;
   };
@@ -63,21 +64,25 @@ export function launchAtOnce(request: Launch, starter: Starter): RunningJail {
           resolve(reports.outcome(null));
         });
       } finally {
-        kill();
+        letGo();
         request.beside?.lose();
       }
       const { code, signal } = owner.wait();
-      resolve(reports.outcome(signal ?? code));
+      resolve(reports.outcome(signal ?? code, isAsked));
     };
     follow().catch(reject);
     // The program is starting meanwhile.
     try {
       writeWhole(owner.end(lifelineDescriptor), planFrame(request));
     } catch (error) {
-      kill();
+      letGo();
       // A jail that ended early has said why; the broken pipe says nothing more.
       if (!hasCode(error, 'EPIPE')) reject(error);
     }
   });
+  const kill = () => {
+    isAsked = true;
+    letGo();
+  };
   return { signal: owner.signal, kill, pid: owner.pid, started: reports.started, done };
 }

@@ -88,6 +88,11 @@ export function endedSilently(how: string | number | null): ErrnoError {
   });
 }
 
+/** A program that does not listen yet ends by a signal, and by its lifeline, without a word. */
+export function endedEarly(): ErrnoError {
+  return new ErrnoError('ECANCELED', { operation: 'exec', reason: 'interrupted before the command started' });
+}
+
 /** What may be used up; everything else is the installation's. */
 const usedUp: Partial<Record<ErrnoCode, string>> = {
   EMFILE: 'this process has too many files open: raise ulimit -n',

@@ -179,6 +179,13 @@ for (const [how, { start }] of Object.entries(ways)) {
       assert.equal((await jail.done).exitCode, 3);
     });
 
+    it('that is ended before it listens was interrupted, and says so', async () => {
+      acts(`cat <&3 > /dev/null; exit 125`);
+      const jail = start(plain);
+      jail.kill();
+      await assert.rejects(jail.done, (error) => hasCode(error, 'ECANCELED'));
+    });
+
     it('that says nothing of its command’s end has failed, and says how it ended itself', async () => {
       for (const [script, said] of [
         ['exit 7', /\(7\)/],
@@ -237,6 +244,25 @@ for (const [how, { start }] of Object.entries(ways)) {
     });
   });
 }
+
+describe('a jail that Node has started', () => {
+  const plain = { program, plan, streams: 'inherit', input: 'nothing' } as const;
+
+  it('was interrupted where a signal came before it listened', async () => {
+    acts(waits);
+    const jail = launch(plain);
+    jail.signal('SIGTERM');
+    await assert.rejects(jail.done, (error) => hasCode(error, 'ECANCELED'));
+  });
+
+  it('is ended as a whole by SIGKILL, and says how its command ended', async () => {
+    acts(lives);
+    const jail = launch(plain);
+    await jail.started;
+    jail.signal('SIGKILL');
+    assert.equal((await jail.done).signal, 'SIGKILL');
+  });
+});
 
 describe('a jail whose output is taken', () => {
   const taking = (onOutput: Launch['onOutput']): Launch => ({

@@ -53,13 +53,14 @@ export function launch(request: Launch): RunningJail {
     child.on('message', (_text, server) => onServer(server as Server));
   }
   const reports = new JailReports(request);
+  let isAsked = false;
   const done = new Promise<Outcome>((resolve, reject) => {
     child.once('error', (error) => reject(notStarted(request, error)));
     if (child.pid === undefined) return;
     const settle = () => {
       request.beside?.lose();
       try {
-        resolve(reports.outcome(child.signalCode ?? child.exitCode));
+        resolve(reports.outcome(child.signalCode ?? child.exitCode, isAsked));
       } catch (error) {
         reject(error);
       }
@@ -94,12 +95,18 @@ export function launch(request: Launch): RunningJail {
     }
     child.once('close', () => void taken.then(settle));
   });
+  const kill = () => {
+    isAsked = true;
+    (child.stdio as readonly unknown[] as readonly (Duplex | undefined)[] | undefined)?.[lifelineDescriptor]?.destroy();
+  };
   return {
-    signal: (signal) => void child.kill(signal),
-    kill: () =>
-      (child.stdio as readonly unknown[] as readonly (Duplex | undefined)[] | undefined)?.[
-        lifelineDescriptor
-      ]?.destroy(),
+    signal: (signal) => {
+      // By that the program would end without a word, and not the command.
+      if (signal === 'SIGKILL') return kill();
+      isAsked = true;
+      child.kill(signal);
+    },
+    kill,
     pid: child.pid,
     started: reports.started,
     done,
