@@ -214,6 +214,26 @@ describe('a body', () => {
     ]) {
       refuses(() => read([Buffer.from(wire)]), JSON.stringify(wire));
     }
+    // Each line alone, in a body that is whole but for it: what else is there would be taken.
+    const lines = ['3\r\n', 'abc', '\r\n', '0\r\n', 'T: r\r\n', '\r\n'];
+    const faults: Readonly<Record<number, readonly string[]>> = {
+      0: ['x\r\n', '-3\r\n', '+3\r\n', ' 3\r\n', '0x3\r\n', '3\n', '3\r\r\n', '3 3\r\n', '3,3\r\n', '\r\n3\r\n'],
+      1: ['ab', 'abcd', 'abc\r', 'abc\n', 'abc3'],
+      2: ['', '\n', 'X\r\n', ' \r\n', '\r\r\n', '\0\r\n', 'GET / HTTP/1.1\r\n', '\r\n\r\n'],
+      3: ['0\n', '0x0\r\n', '-0\r\n', ' 0\r\n', '0 0\r\n'],
+      4: ['T: r\n', '\n'],
+      5: ['', '\n', '\r'],
+    };
+    const sizes = [1, 2, 5, 100];
+    const bodyOf = (whole: string, size: number) => {
+      const wire = Buffer.from(whole, 'latin1');
+      return Array.from({ length: Math.ceil(wire.length / size) }, (_, i) => wire.subarray(i * size, (i + 1) * size));
+    };
+    for (const size of sizes) assert.equal(read(bodyOf(lines.join(''), size)).toString(), 'abc');
+    for (const [at, wrong] of Object.entries(faults).flatMap(([at, all]) => all.map((each) => [at, each] as const))) {
+      const whole = lines.with(Number(at), wrong).join('');
+      for (const size of sizes) refuses(() => read(bodyOf(whole, size)), `${JSON.stringify(whole)} by ${size}`);
+    }
     refuses(() => read([Buffer.alloc(100_000, '1')]));
     refuses(() => read([Buffer.from('0\r\n'), ...Array.from({ length: 9_000 }, () => Buffer.from('A: b\r\n'))]));
     const counted = bodyReader({ kind: 'length', bytes: 2 });

@@ -60,6 +60,42 @@ describe('a WebDAV server', () => {
     client.close();
   });
 
+  it('is asked again where it is busy or says nothing, and but once what may have been done by then', async () => {
+    const [busy, settled] = [
+      [429, 500, 502, 503, 504],
+      [200, 201, 204, 207, 301, 400, 401, 403, 404, 405, 409, 412, 416, 423, 501, 507],
+    ];
+    /** It answers so, twice; then that all is well. `0` is a connection that ends without an answer. */
+    const times = async (status: number, again: boolean) => {
+      let asks = 0;
+      const client = await asked(20_000, (request, response) => {
+        asks += 1;
+        if (status === 0 && asks <= 2) request.socket.destroy();
+        else response.writeHead(asks > 2 ? 299 : status, { 'content-length': 0 }).end();
+      });
+      const ending = await client
+        .ask({ operation: 'rename', method: 'MOVE', path: '/f', again })
+        .then((answer) => answer.status)
+        .catch((error: { code?: string }) => error.code);
+      client.close();
+      return [asks, ending];
+    };
+    const each = (statuses: readonly number[], again: boolean) =>
+      Promise.all(statuses.map(async (status) => [status, ...(await times(status, again))]));
+    assert.deepEqual(
+      await each([0, ...busy], true),
+      [0, ...busy].map((status) => [status, 3, 299]),
+    );
+    assert.deepEqual(
+      await each(settled, true),
+      settled.map((status) => [status, 1, status]),
+    );
+    assert.deepEqual(
+      await each([0, ...busy, ...settled], false),
+      [0, ...busy, ...settled].map((status) => [status, 1, status === 0 ? 'EIO' : status]),
+    );
+  });
+
   it('that never ends a name or a tag is refused at once', () => {
     for (const text of [`<${'a'.repeat(100_000)}`, `<a ${'b '.repeat(5_000_000)}`]) {
       const began = Date.now();

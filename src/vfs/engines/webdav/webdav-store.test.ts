@@ -233,6 +233,22 @@ describe('a file on a WebDAV server', () => {
     assert.equal(asked[0], 'PROPFIND /top/d/ 1');
   });
 
+  it('that a gateway gives is no reason to make or to move it a second time: the server may have done it', async () => {
+    const requests: readonly (readonly [string, () => Promise<unknown>])[] = [
+      ['MOVE', () => store.write('f', content, 'anything')],
+      ['MOVE', () => store.move('a', 'b', 'file', 'nothing')],
+      ['MOVE', () => store.move('a', 'b', 'directory', 'nothing')],
+      ['MKCOL', () => store.makeDirectory('d')],
+    ];
+    for (const [method, act] of requests) {
+      for (const status of [429, 500, 502, 503, 504]) {
+        answering({ [method]: always({ status }) });
+        await assert.rejects(act(), { code: 'EIO' });
+        assert.equal(asked.filter((each) => each.startsWith(method)).length, 1, `${method} ${status}`);
+      }
+    }
+  });
+
   /** As the store names what it writes beside a file. */
   function hiddenName(): string {
     return hidden;
