@@ -98,7 +98,7 @@ export class Operations {
   readonly #options: DispatchOptions;
   readonly kept: KeptTimes;
   readonly #modeBits: number;
-  readonly listings = new Listings();
+  readonly listings: Listings;
   /** Handles by which the engine writes to the end, wherever it is asked to. */
   readonly appending = new Set<Handle>();
   /** Of a handle another one of its file that writes the other way. */
@@ -108,6 +108,7 @@ export class Operations {
     this.#options = options;
     this.#fs = options.filesystem;
     this.nodes = new Nodes(options.filesystem);
+    this.listings = new Listings(options.shared);
     const unasked = options.locks !== true && mayBeUnasked(options.filesystem, options.shared);
     const kept = options.shared ? options.kept : { names: hourSeconds, attributes: hourSeconds };
     this.kept = new KeptTimes(kept ?? { names: 0, attributes: 0 });
@@ -200,7 +201,9 @@ export class Operations {
   }
 
   *made(request: Request, act: () => Answer<Attributes>): Steps<number> {
-    return this.#entry(request, request.inode, yield* ask(act()));
+    const attributes = yield* ask(act());
+    this.listings.changed();
+    return this.#entry(request, request.inode, attributes);
   }
 
   changes({ bytes }: Request): Changes {
@@ -239,6 +242,7 @@ export class Operations {
     const rule = flags === 1 ? 'keep' : flags === 2 ? 'exchange' : 'replace';
     const replaced = rule === 'replace' ? yield* this.files.keep(to, newName) : undefined;
     yield* ask(this.#fs.rename(request.inode, from, to, newName, rule));
+    this.listings.changed();
     this.nodes.lost(replaced);
     const moved = yield* ask(this.#fs.lookup(to, newName));
     if (moved !== undefined) this.nodes.placed(moved.inode, to);
@@ -268,6 +272,7 @@ export class Operations {
         ? yield* againWhenOvertaken(() => this.#openOrMake(inode, name, mode, make))
         : yield* make();
     if (mode.append === true) this.appending.add(handle);
+    this.listings.changed();
     const at = this.#entry(request, inode, attributes);
     this.kept.opened(attributes.inode);
     return this.#opened(request, handle, at);
@@ -303,6 +308,7 @@ export class Operations {
     const name = readName(bytes, body, end);
     const found = yield* this.files.keep(inode, name);
     yield* ask(this.#fs.unlink(inode, name));
+    this.listings.changed();
     this.nodes.lost(found);
     return outHeaderBytes;
   }
@@ -311,6 +317,7 @@ export class Operations {
     const name = readName(bytes, body, end);
     const found = yield* ask(this.#fs.lookup(inode, name));
     yield* ask(this.#fs.rmdir(inode, name));
+    this.listings.changed();
     this.nodes.lost(found);
     return outHeaderBytes;
   }
@@ -388,14 +395,13 @@ export class Operations {
     return outHeaderBytes;
   }
 
-  /** A listing is what it was when the directory was opened, or rewound; places in it are numbers. */
+  /** A listing is what it was when it was begun to be read; places in it are numbers. */
   *readdir(request: Request, plus: boolean): Steps<number> {
     const { bytes, inode, reply } = request;
     const handle = readNumber(bytes, body);
     const offset = readNumber(bytes, body + 8);
     const end = outHeaderBytes + Math.min(bytes.readUInt32LE(body + 16), mostWriteBytes);
-    if (offset === 0 && this.listings.isRewound(handle))
-      this.listings.replace(handle, yield* ask(this.#fs.readdir(inode)));
+    if (offset === 0) yield* this.#begun(handle, inode);
     const entries = this.listings.get(handle);
     const dots: readonly Entry[] = [
       { name: '.', inode, kind: 'directory' },
@@ -414,6 +420,18 @@ export class Operations {
       at = next;
     }
     return at;
+  }
+
+  *#begun(handle: number, inode: Inode): Steps<void> {
+    const how = this.listings.begun(handle);
+    if (how === 'as it is') return;
+    try {
+      const isRemoved = this.nodes.removed.get(inode) !== undefined;
+      this.listings.replace(handle, isRemoved ? [] : yield* ask(this.#fs.readdir(inode)));
+    } catch (error) {
+      // It was moved, or replaced, by others: what it held when it was opened is what is known.
+      if (how === 'rewound' || !hasCode(error, 'ESTALE')) throw error;
+    }
   }
 
   /** Number 0 says that nothing is known of it: of `.` and `..`, of what is gone since, and of what cannot be looked at now. */
