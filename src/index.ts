@@ -22,21 +22,23 @@ import { checkArguments, checkedFace } from './sdk/checked-face.js';
 import { type Classification, type CommandForm, classify as classified } from './sdk/classify.js';
 import { currentDirectory } from './sdk/current-directory.js';
 import { commandForm, operatorEntries, workspaceEntries } from './sdk/entries.js';
-import type { ChangedSettings, SettingsPlace } from './sdk/hook-settings.js';
+import * as hookSettings from './sdk/hook-settings.js';
 import type { Operator } from './sdk/operator/operator.js';
 import type { WorkspaceOptions } from './sdk/options.js';
-import { workspaceMembers } from './sdk/shapes.js';
+import { anObject, words, workspaceMembers } from './sdk/shapes.js';
 import type { VfsOptions } from './sdk/vfs/create.js';
 import { vfsEntries, vfsOptions } from './sdk/vfs/entries.js';
 import type { Vfs } from './sdk/vfs/vfs.js';
 import type { HarnessTask, JudgedCall, ToolCall } from './sdk/workspace/judge.js';
 import { Workspace } from './sdk/workspace/workspace.js';
 
+type ChangedSettings = hookSettings.ChangedSettings;
+type SettingsPlace = hookSettings.SettingsPlace;
+
 export { type ErrnoCode, ErrnoError } from './base/errno.js';
 export type { Mount, Policy } from './sdk/authority-files.js';
 export type { Change, CommandChange, Problem, Progress } from './sdk/changes.js';
 export type { Classification, CommandClass, CommandForm, Reading } from './sdk/classify.js';
-export { projectSettings, uninstallHook, userSettings } from './sdk/hook-settings.js';
 export type { AgentGrant, Agents, ChangedAgent } from './sdk/operator/agents.js';
 export type {
   ApprovalAnswer,
@@ -173,10 +175,30 @@ export async function judge(call: ToolCall, task: HarnessTask = {}): Promise<Jud
   return judgeCall(async () => onMigratedStore((await import('./compose-hook.js')).composeHookHost), call, task);
 }
 
+const settingsPlace = closed<SettingsPlace>({ path: word, within: optional(word) });
+
+/** The settings of Claude Code in a project's directory, and those of a person. */
+export function projectSettings(directory: string): SettingsPlace {
+  checkArguments('projectSettings', [word], [directory]);
+  return hookSettings.projectSettings(directory);
+}
+
+export function userSettings(home: string, environment: Readonly<Record<string, string | undefined>>): SettingsPlace {
+  checkArguments('userSettings', [word, anObject], [home, environment]);
+  return hookSettings.userSettings(home, environment);
+}
+
 /** Enters the hook into a harness's settings. `options` are those of `ctx hook claude-code`, with absolute paths. */
 export async function installHook(place: SettingsPlace, options: readonly string[] = []): Promise<ChangedSettings> {
-  const [hook, settings] = [await import('./compose-hook.js'), await import('./sdk/hook-settings.js')];
-  return settings.installHook(await onMigratedStore(hook.composeHookHost), place, options);
+  checkArguments('installHook', [settingsPlace, words], [place, options]);
+  const hook = await import('./compose-hook.js');
+  return hookSettings.installHook(await onMigratedStore(hook.composeHookHost), place, options);
+}
+
+/** Takes exactly that entry out again. */
+export function uninstallHook(place: SettingsPlace): ChangedSettings {
+  checkArguments('uninstallHook', [settingsPlace], [place]);
+  return hookSettings.uninstallHook(place);
 }
 
 /** A tree of directories, each of them memory, a directory of the host or a chunk store, with the calls of `fs.promises`. */

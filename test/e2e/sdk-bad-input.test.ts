@@ -4,7 +4,21 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { classify, ErrnoError, type Operator, open, operate, parseMounts, parsePolicy, type Workspace } from 'ctxfs';
+import {
+  classify,
+  ErrnoError,
+  installHook,
+  judge,
+  type Operator,
+  open,
+  operate,
+  parseMounts,
+  parsePolicy,
+  projectSettings,
+  uninstallHook,
+  userSettings,
+  type Workspace,
+} from 'ctxfs';
 import fc from 'fast-check';
 import type { Shape } from '../../src/base/shape.js';
 import { checkArguments, type Entries } from '../../src/sdk/checked-face.js';
@@ -154,6 +168,36 @@ asOneUser((user) => {
       assert.equal((await workspace.exec(['true'])).exitCode, 0);
       assert.equal((await workspace.status()).changes.length, 0);
       assert.ok(!existsSync(join(project, 'ran')));
+    });
+
+    test('has a call denied that it hands in wrongly, with a task that is misspelt or none', async () => {
+      const exec = { tool: 'exec', command: 'true' } as const;
+      const good = { directory: project };
+      assert.equal((await judge({ ...exec, cwd: undefined }, good)).decision, 'allow');
+      const own: Record<string, unknown> = { ...exec };
+      own['own'] = own;
+      for (const [call, task] of [
+        ...[null, 5, own, { ...exec, cwd: 5n }].map((each) => [each, good] as const),
+        ...[null, 5, { ...good, read: ['/'] }, { directory: 5 }].map((each) => [exec, each] as const),
+        ...[null, 'x', [''], [5]].map((reads) => [exec, { ...good, reads }] as const),
+        ...['', 'denied'].map((commands) => [exec, { ...good, commands }] as const),
+      ]) {
+        const { decision, reason } = await judge(any(call), any(task));
+        assert.deepEqual([decision, /EINVAL/.test(reason)], ['deny', true], reason);
+      }
+    });
+
+    test('is told so where it hands in no place for the hook', async () => {
+      const place = projectSettings(project);
+      for (const wrong of [undefined, null, 5, {}, { path: 5 }, { ...place, withn: '/' }]) {
+        await refused(() => installHook(any(wrong)));
+        await refused(() => uninstallHook(any(wrong)));
+        await refused(() => projectSettings(any(wrong)));
+        await refused(() => userSettings(any(wrong), {}));
+      }
+      for (const options of [null, 'x', [5]]) await refused(() => installHook(place, any(options)));
+      await refused(() => userSettings('/', any(undefined)));
+      assert.ok(!existsSync(place.path));
     });
 
     test('whose callback throws gets that error when the command has ended, and the fork is free', async () => {

@@ -1,9 +1,11 @@
 /** A tool call, judged before it happens, for a program that is the harness: as `ctx hook json`, without a process. */
 
 import { resolve } from 'node:path';
-import { having, oneOf, optional, parsedAs, word } from '../../base/shape.js';
+import { ErrnoError } from '../../base/errno.js';
+import { closed, having, list, oneOf, optional, parsedAs, word } from '../../base/shape.js';
+import type { CommandMode } from '../../hook/decide-call.js';
 import { answerTo, protocolOf } from '../../hook/hook.js';
-import type { HookHost } from '../../hook/hook-host.js';
+import type { HookHost, HookTask } from '../../hook/hook-host.js';
 import { currentDirectory } from '../current-directory.js';
 import { givenPath } from '../given-path.js';
 
@@ -14,7 +16,7 @@ export type ToolCall = (
   | { readonly tool: 'other'; readonly name: string }
 ) & {
   /** Where its paths start; without one, where the harness does. */
-  readonly cwd?: string;
+  readonly cwd?: string | undefined;
 };
 
 /** The task that the harness works on: what it may do beyond working in its directory. */
@@ -40,17 +42,61 @@ export interface JudgedCall {
 
 const answerShape = having({ decision: oneOf('allow', 'deny'), reason: word, rewrite: optional(word) });
 
-/** What cannot be decided is denied; it never throws. */
-export async function judgeCall(host: () => Promise<HookHost>, call: ToolCall, task: HarnessTask): Promise<JudgedCall> {
-  const { agent, reads = [], writes = [], network = [], tools = [], commands = 'rewrite' } = task;
-  const directory = resolve(currentDirectory(), task.directory ?? '.');
+const texts = optional(list(word));
+const taskShape = closed<HarnessTask>({
+  directory: optional(word),
+  agent: optional(word),
+  reads: texts,
+  writes: texts,
+  network: texts,
+  tools: texts,
+  commands: optional(oneOf('rewrite', 'deny')),
+});
+
+interface Read {
+  readonly task: Omit<HookTask, 'environment'>;
+  readonly commands: CommandMode;
+  /** As `ctx hook json` is sent it; rejects with why it cannot be. */
+  readonly message: Promise<string>;
+}
+
+const nothing = { directory: '/', agent: undefined, reads: [], writes: [], network: [], tools: [] };
+
+function readCall(call: ToolCall, given: HarnessTask): Read {
+  taskShape(given, 'judge, argument 2');
+  const { agent, reads = [], writes = [], network = [], tools = [], commands = 'rewrite' } = given;
+  const directory = resolve(currentDirectory(), given.directory ?? '.');
   const absolute = (paths: readonly string[]) => paths.map((path) => givenPath(directory, path));
-  const granted = { agent, reads: absolute(reads), writes: absolute(writes), network, tools };
+  const task = { directory, agent, reads: absolute(reads), writes: absolute(writes), network, tools };
+  const { cwd = directory, ...rest } = call;
+  return { task, commands, message: Promise.resolve(JSON.stringify({ version: 1, cwd, ...rest })) };
+}
+
+/** A misspelt grant or mode denies the call: without it more could be allowed than was meant. */
+function read(call: ToolCall, task: HarnessTask): Read {
+  try {
+    return readCall(call, task);
+  } catch (cause) {
+    const unread = new ErrnoError('EINVAL', { operation: 'judge', reason: 'the arguments could not be read', cause });
+    const message = Promise.reject(cause instanceof ErrnoError ? cause : unread);
+    // It is awaited later; until then it must not count as unhandled.
+    message.catch(() => undefined);
+    return { task: nothing, commands: 'deny', message };
+  }
+}
+
+/** What cannot be decided is denied; it never throws. */
+export async function judgeCall(
+  host: () => Promise<HookHost>,
+  call: ToolCall,
+  harness: HarnessTask,
+): Promise<JudgedCall> {
+  const { task, commands, message } = read(call, harness);
   let used: HookHost | undefined;
-  const { text } = await answerTo(Promise.resolve(JSON.stringify({ version: 1, cwd: directory, ...call })), {
+  const { text } = await answerTo(message, {
     protocol: protocolOf('json', false),
     commands,
-    task: { directory, ...granted, environment: process.env },
+    task: { ...task, environment: process.env },
     host: async () => {
       used = await host();
       return used;
