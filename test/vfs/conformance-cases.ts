@@ -374,6 +374,10 @@ export const cases: Readonly<Record<string, Case>> = {
     }
     await s.refuses('ENODATA', () => s.fs.getxattr(inode, 'user.x'));
     await s.refuses('ENODATA', () => set('0', 'replace'));
+    // No one would go by an ACL.
+    for (const name of ['system.posix_acl_access', 'system.posix_acl_default', 'other'])
+      await s.refuses('ENOTSUP', () => s.fs.setxattr(inode, name, Buffer.from('x'), 'any'));
+    await s.refuses('EINVAL', () => s.fs.setxattr(inode, 'user.', Buffer.from('x'), 'any'));
     await set('1', 'create');
     await s.refuses('EEXIST', () => set('2', 'create'));
     await set('', 'replace');

@@ -9,6 +9,9 @@ import { now } from './inode-time.js';
 /** As the kernel's limits. */
 const valueBytes = 64 * 1024;
 const allBytes = 64 * 1024;
+/** Others mean something to a kernel, such as who may read a file (`system.posix_acl_access`). Here they would not, so they are refused. */
+const kinds = ['user.', 'trusted.', 'security.'];
+const isKept = (name: Name) => kinds.some((kind) => name.startsWith(kind));
 
 export interface ExtendedAttributes {
   get(inode: Inode, name: Name): Buffer;
@@ -35,6 +38,9 @@ export function extendedAttributes(
     set: (inode, name, value, rule) => {
       const record = recordOf(inode, 'setxattr');
       if (name.length > nameBytes || name === '') throw failure('ERANGE', 'setxattr', name.slice(0, 40), 'bad name');
+      if (!isKept(name))
+        throw failure('ENOTSUP', 'setxattr', name, `expected a name that begins with ${kinds.join(', ')}`);
+      if (kinds.includes(name)) throw failure('EINVAL', 'setxattr', name, 'expected a name behind its first part');
       const before = record.attributes?.has(name) === true;
       if (rule === 'create' && before) throw failure('EEXIST', 'setxattr', name);
       if (rule === 'replace' && !before) throw failure('ENODATA', 'setxattr', name);
@@ -44,7 +50,7 @@ export function extendedAttributes(
       if (bytes > allBytes) throw failure('ENOSPC', 'setxattr', name, `expected at most ${allBytes} bytes in all`);
       replace(record, attributes);
     },
-    list: (inode) => [...(recordOf(inode, 'listxattr').attributes?.keys() ?? [])],
+    list: (inode) => [...(recordOf(inode, 'listxattr').attributes?.keys() ?? [])].filter(isKept),
     remove: (inode, name) => {
       const record = recordOf(inode, 'removexattr');
       const attributes = new Map(record.attributes);
