@@ -120,6 +120,14 @@ describe('keys', () => {
     assert.equal(seal(), second);
   });
 
+  it('are revoked by their names alone', () => {
+    const keys = new Keys(place.recorder());
+    const { id } = keys.current();
+    for (const other of [`./${id}`, `../key/${id}`, 'a'.repeat(300)])
+      assert.throws(() => keys.revoke(other), { code: 'ENOENT' });
+    assert.deepEqual(keysOf(), [[id, 'in use']]);
+  });
+
   it('that nobody knows are not revoked', () => {
     const keys = new Keys(place.recorder());
     assert.throws(() => keys.revoke('0'.repeat(16)), { code: 'ENOENT' });

@@ -52,7 +52,8 @@ export class Keys {
 
   /** What it signed before stays good. The key in use is put out of use first, by another. */
   revoke(id: string): SigningKey {
-    const publicKey = this.#read(`${id}.pub`)?.trim();
+    // By no other name of the same file: it would be revoked and in use.
+    const publicKey = this.ids().includes(id) ? this.#read(`${id}.pub`)?.trim() : undefined;
     if (publicKey === undefined) {
       throw new ErrnoError('ENOENT', {
         operation: 'ctx audit keys',
