@@ -9,6 +9,7 @@ import { type ProgramCall, textReading } from './read-program.js';
 import { type Reading, unreadable } from './reading.js';
 import type { Reader, Surroundings } from './surroundings.js';
 import { knownValue, plainWord, type Word } from './word.js';
+import { areZshOptions, isOddDeclaration } from './zsh.js';
 
 export interface Assigned {
   readonly name: string;
@@ -103,6 +104,8 @@ export function readDeclaration(call: ProgramCall): Reading {
   const computed = operands.some(
     (word) => word.values === undefined && !/^[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=/.test(word.start),
   );
+  if (call.around.grammar === 'zsh' && call.words.some((word) => isFlag(word) && isOddDeclaration(word.start)))
+    return unreadable(call.text, 'zsh makes something else of such a variable: use bash');
   const refers = call.words.some((word) => /^-[a-zA-Z]*n/.test(word.start));
   const parts = operands.flatMap((word) => {
     const assigned = split(word);
@@ -211,6 +214,8 @@ export function readSettings(call: ProgramCall): Reading {
   const words = call.words.map(knownValue);
   const end = words.indexOf('--');
   const [name = ''] = call.called;
+  if (call.around.grammar === 'zsh' && !areZshOptions(words))
+    return unreadable(call.text, 'with this setting of zsh words are not what they seem');
   if (misleads(end < 0 ? words : words.slice(0, end)) && !words.includes('-u'))
     return unreadable(call.text, 'with this setting of the shell words are not what they seem');
   return reading(call, readOnly, `${name} is read_only`, []);

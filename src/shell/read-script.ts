@@ -20,6 +20,7 @@ import { assignmentReading, hiddenCode, poisoned, promptCode } from './read-buil
 import { allClasses, holding, type Reading, unreadable } from './reading.js';
 import type { Reader, ShellInput, Surroundings } from './surroundings.js';
 import { fieldsFrom, knownValue, plainWord, textFrom, unknownWord, type Word, wordFrom } from './word.js';
+import { isLookedUpByZsh } from './zsh.js';
 
 export interface ScriptVisit {
   readonly reader: Reader;
@@ -96,7 +97,12 @@ export class ScriptReading {
         const read = this.script(node.script, { ...around, input: { kind: 'terminal' }, quotesAreLetters: false });
         return [{ ...read, text: node.text, why: read.readable ? 'a substitution' : read.why }];
       }
+      case 'ExtendedGlob':
+        if (around.grammar !== 'zsh') return this.#inside(node, around);
+        return [unreadable(node.text, 'zsh may run what is in the brackets of a pattern: use bash')];
       case 'Word': {
+        if (around.grammar === 'zsh' && isLookedUpByZsh(node.text))
+          return [unreadable(node.text, 'zsh looks up a program for it: use bash')];
         if (node.parts !== undefined || !isOverlooked.test(node.text.replace(/\\./gs, '')))
           return this.#inside(node, around);
         return [unreadable(node.text, 'a substitution beside an index that cannot be read')];
@@ -106,7 +112,7 @@ export class ScriptReading {
       case 'SingleQuoted':
         return this.#letters(node, around);
       case 'AnsiCQuoted':
-        if (around.grammar === 'bash') return this.#letters(node, around);
+        if (around.grammar !== 'sh') return this.#letters(node, around);
         return [unreadable(node.text, `sh may read ${node.text} as a dollar and a word: use bash`)];
       case 'TestCommand':
         return [
@@ -206,7 +212,7 @@ export class ScriptReading {
 
   /** To a shell without them `[[ a || rm b ]]` runs `rm b ]]`, and `((rm -f b))` is a subshell. */
   #asCommands(node: TestCommand | ArithmeticCommand, around: Surroundings): readonly Reading[] {
-    if (around.grammar === 'bash') return [];
+    if (around.grammar !== 'sh') return [];
     const text = this.#text(node);
     const commands = node.type === 'TestCommand' ? `: ${text.slice(2)}` : text.slice(2, -2);
     const read = this.#reader.text(commands, around);
@@ -312,7 +318,7 @@ export class ScriptReading {
   #behindBackground({ redirects, args }: Command, around: Surroundings): readonly Reading[] {
     const at = redirects.find((each) => each.type === 'Redirect' && each.operator.startsWith('&>'))?.end;
     const behind = at === undefined ? [] : args.filter(({ pos }) => pos >= at);
-    if (around.grammar === 'bash' || behind.length === 0) return [];
+    if (around.grammar !== 'sh' || behind.length === 0) return [];
     const [first] = behind;
     if (first?.type === 'Assignment' || /^\w+=/.test(first?.text ?? ''))
       return [unreadable(first?.text ?? '', 'sh may not know &>: use > FILE 2>&1')];

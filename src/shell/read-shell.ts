@@ -6,12 +6,14 @@ import { type Reading, unreadable } from './reading.js';
 import type { Grammar } from './surroundings.js';
 import { hasIndex } from './variables.js';
 import { knownValue, plainWord, unknownWord, type Word } from './word.js';
+import { areZshOptions } from './zsh.js';
 
 export const shells = new Set('sh bash dash zsh ksh ksh93 mksh ash rbash yash posh'.split(' '));
 /** Called `sh`, each of them may be another one. */
-const likeBash = new Set('bash rbash zsh ksh ksh93 mksh'.split(' '));
+const likeBash = new Set('bash rbash ksh ksh93 mksh'.split(' '));
 
 function grammarOf({ called: [name = ''] }: ProgramCall): Grammar {
+  if (name === 'zsh') return name;
   return likeBash.has(name) ? 'bash' : 'sh';
 }
 
@@ -74,6 +76,13 @@ export function readShell(call: ProgramCall): Reading {
   const name = call.called.join(' ');
   const [first, ...positional] = rest;
   if (long.has('--version') || long.has('--help')) return reading(call, readOnly, `${name} prints what it is`);
+  if (name === 'zsh') {
+    if (long.size > 0 || !areZshOptions(given.map(knownValue)))
+      return unreadable(call.text, 'with this setting of zsh words are not what they seem');
+    // To a person's shell `#` begins no comment, and `!` an earlier command.
+    if (letters.has('-i') && /[#!]/.test(knownValue(first) ?? '#'))
+      return unreadable(call.text, 'zsh -i has no comments');
+  }
   const loads = long.has('--rcfile') || long.has('--init-file') ? mutating : readOnly;
   if (letters.has('-c')) {
     if (misleads(given.map(knownValue)))
@@ -162,6 +171,8 @@ export function readAlias(call: ProgramCall): Reading {
   const parts = call.words.flatMap((word) => {
     const value = knownValue(word);
     if (value === undefined) return [unreadable(word.text, 'the text of the alias is computed')];
+    if (call.around.grammar === 'zsh' && /^[-+]./.test(value) && value !== '--')
+      return [unreadable(word.text, 'zsh may put such an alias anywhere: use bash')];
     const equals = value.indexOf('=');
     if (equals < 0) return [];
     const [name, text] = [value.slice(0, equals), value.slice(equals + 1)];

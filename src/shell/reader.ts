@@ -8,6 +8,7 @@ import { everyReading, holding, type Reading, unreadable } from './reading.js';
 import type { Aliases, Reader, Surroundings } from './surroundings.js';
 import { indexesIn, namesIn } from './variables.js';
 import { plainWord, type Word } from './word.js';
+import { differsInZsh } from './zsh.js';
 
 export interface Parser {
   readonly parse: typeof parse;
@@ -72,6 +73,7 @@ export class ShellReader implements Reader {
       return unreadable('', `more than ${shellTextCharacters} characters of shell text`);
     if (around.depth > shellNesting) return unreadable(text, `more than ${shellNesting} texts within each other`);
     if (text.includes('\0')) return unreadable(text, 'a NUL, which no shell takes');
+    if (around.grammar === 'zsh' && differsInZsh(text)) return unreadable(text, 'zsh reads it otherwise: use bash');
     const plain = plainWordsOf(text);
     const deeper = { ...around, depth: around.depth + 1, functions: new Set<string>() };
     if (plain !== undefined && !this.aliases.has(plain[0] ?? '')) {

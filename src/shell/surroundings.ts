@@ -11,8 +11,8 @@ export type ShellInput =
 
 export const terminal: ShellInput = Object.freeze({ kind: 'terminal' });
 
-/** `sh`: it may know only what POSIX has. `[[` and `((` are a program and a subshell then, and `function` a program. */
-export type Grammar = 'bash' | 'sh';
+/** `zsh`: as bash, where it is not known to differ. `sh`: it may know only what POSIX has. `[[` and `((` are a program and a subshell then, and `function` a program. */
+export type Grammar = 'bash' | 'sh' | 'zsh';
 
 export interface Surroundings {
   readonly input: ShellInput;

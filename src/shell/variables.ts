@@ -8,6 +8,7 @@ import { shellWordValues } from '../base/limits/decisions.js';
 import { reachOf, type Stretches } from './reach.js';
 import type { Surroundings } from './surroundings.js';
 import { fieldsFrom, type Variables, wordFrom } from './word.js';
+import { setByZsh } from './zsh.js';
 
 export interface Names {
   readonly variables: Variables;
@@ -220,7 +221,10 @@ export function namesIn(
       const values = reach.loose.has(name) ? [undefined] : all.flatMap((each) => valuesOf(each, variables));
       if (unsets.has(name)) values.push(['']);
       const known = values.includes(undefined) ? undefined : [...new Set(values.flatMap((value) => value ?? []))];
-      const kept = known !== undefined && known.length <= shellWordValues ? known : undefined;
+      // Zsh divides no value that is not quoted.
+      const isOdd =
+        around.grammar === 'zsh' && (setByZsh.test(name) || known?.some((value) => /\s/.test(value)) === true);
+      const kept = known !== undefined && known.length <= shellWordValues && !isOdd ? known : undefined;
       if (String(variables.get(name)) !== String(kept)) settled = false;
       next.set(name, kept);
     }
