@@ -69,7 +69,7 @@ describe('checkpoint and rollback', () => {
     assert.deepEqual([plain.call, plain.text], [['checkpoint', undefined], 'checkpoint 5']);
     for (const count of [0, 1, 40, 41]) {
       const undone = Array.from({ length: count }, (_, at) => ({ kind: 'added', path: `f${at}`, more: 1 }));
-      const found = { to: { id: 2 }, undone, pending: 7 };
+      const found = { to: { id: 2 }, undone, unmatched: [], trees: [], pending: 7 };
       const { call, text, facts } = await called('rollback', { checkpoint: '2', paths: ['p'] }, found);
       assert.deepEqual(call, ['rollback', { checkpoint: '2', paths: ['p'] }]);
       const [head, ...rest] = text.split('\n');
@@ -79,17 +79,35 @@ describe('checkpoint and rollback', () => {
         undone.slice(0, 40).map(({ path }) => `undone: added ${path}`),
       );
       const told = undone.map(({ kind, path }) => ({ kind, path }));
-      assert.deepEqual(facts, { checkpoint: 2, undone: told, pending: 7 });
+      assert.deepEqual(facts, { checkpoint: 2, undone: told, unmatched: [], trees: [], pending: 7 });
     }
-    assert.deepEqual((await called('rollback', {}, { to: { id: 1 }, undone: [], pending: 0 })).call, [
-      'rollback',
-      { checkpoint: undefined, paths: [] },
-    ]);
+    const nothing = { to: { id: 1 }, undone: [], unmatched: [], trees: [], pending: 0 };
+    assert.deepEqual((await called('rollback', {}, nothing)).call, ['rollback', { checkpoint: undefined, paths: [] }]);
+  });
+
+  it('say what was undone with it, what did not change, and what could not be taken back', async () => {
+    const trees = [
+      { file: '/a', problem: null },
+      { file: '/b', problem: 'it is in use' },
+    ];
+    const to = { id: 3, reason: 'make', beside: ['npm test'] };
+    const found = { to, undone: [], unmatched: ['typo'], trees, pending: 1 };
+    const last = [
+      'nothing has changed since then at typo',
+      'also took back /a',
+      'could not take back /b: it is in use',
+    ];
+    const lines = async (given: object) => (await called('rollback', { ...given }, found)).text.split('\n').slice(1);
+    assert.deepEqual(await lines({}), ['these ran at the same time and were undone together: make; npm test', ...last]);
+    assert.deepEqual(await lines({ paths: ['typo'] }), last);
   });
 });
 
 describe('apply', () => {
-  const nothing = { done: false, steps: [], undecided: [], heldBack: [], withheld: [], heldUnits: [], complete: true };
+  const nothing = {
+    ...{ done: false, steps: [], undecided: [], heldBack: [], withheld: [], heldUnits: [], complete: true },
+    ...{ unmatched: [], problems: [], written: [], aside: [] },
+  };
   const step = { action: 'write', path: 'f', kind: 'file' };
 
   it('asks for the paths that it is given, or for all; the person is told, and no client answers', async () => {
@@ -119,6 +137,23 @@ describe('apply', () => {
     }
   });
 
+  it('fails with what stays of a save that came while it was writing, and with what is written all the same', async () => {
+    const found = { ...nothing, undecided: ['a'], written: [step], aside: ['a.mine'] };
+    await assert.rejects(called('apply', {}, found), {
+      code: 'EBUSY',
+      reason:
+        'the person saved these meanwhile, and their versions stay: a; 1 other change applied; ' +
+        'earlier saves of theirs are in a.mine',
+    });
+  });
+
+  it('says what was left out, and where nothing is pending', async () => {
+    const problems = [{ path: 'x', reason: 'it cannot be read' }];
+    const { text, facts } = await called('apply', {}, { ...nothing, unmatched: ['typo'], problems });
+    assert.equal(text, 'nothing to apply\nleft out: x (it cannot be read)\nnothing is pending at typo');
+    assert.deepEqual([facts?.['unmatched'], facts?.['problems']], [['typo'], problems]);
+  });
+
   it('says what was written, what the person alone may apply, and what was not asked for', async () => {
     const lines = async (found: object) => (await called('apply', {}, { ...nothing, ...found })).text.split('\n');
     assert.deepEqual(await lines({}), ['nothing to apply']);
@@ -135,7 +170,7 @@ describe('apply', () => {
     ]);
     assert.deepEqual(await lines({ heldBack: ['a', 'b'] }), ['nothing to apply', rest('2 changes')]);
     const found = { ...nothing, heldBack: ['s', 'a'], withheld: ['s'], heldUnits: ['u'], complete: false };
-    const { done: _, undecided: __, steps: ___, ...told } = found;
+    const { done: _, undecided: __, steps: ___, written: ____, aside: _____, ...told } = found;
     assert.deepEqual((await called('apply', {}, { ...found, steps: [step] })).facts, {
       ...told,
       done: false,

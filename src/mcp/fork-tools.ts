@@ -1,6 +1,6 @@
 /** The fork: what it changes, its checkpoints, and the request that a person keep it. */
 import { ErrnoError } from '../base/errno.js';
-import type { ApplyReport } from '../sdk/workspace/fork.js';
+import type { ApplyReport, RolledBack } from '../sdk/workspace/fork.js';
 import { countSteps, stepText } from '../sdk/workspace/steps.js';
 import { text, words } from './input.js';
 import { counted, shortened } from './texts.js';
@@ -42,6 +42,24 @@ const checkpointTool: McpTool = {
   },
 };
 
+/** Of single paths no command is undone as a whole. */
+function rolledBack({ to, undone: changes, unmatched, trees, pending }: RolledBack, isPartial: boolean): ToolAnswer {
+  const undone = changes.map(({ kind, path }) => ({ kind, path }));
+  const together = isPartial || to.beside === undefined ? [] : [to.reason, ...to.beside];
+  return {
+    text: [
+      `back to checkpoint ${to.id}, ${counted(undone.length, 'change')} undone`,
+      ...(together.length === 0 ? [] : [`these ran at the same time and were undone together: ${together.join('; ')}`]),
+      ...undone.slice(0, 40).map(({ kind, path }) => `undone: ${kind} ${path}`),
+      ...unmatched.map((path) => `nothing has changed since then at ${path}`),
+      ...trees.map(({ file, problem }) =>
+        problem === null ? `also took back ${file}` : `could not take back ${file}: ${problem}`,
+      ),
+    ].join('\n'),
+    facts: { checkpoint: to.id, undone, unmatched, trees, pending },
+  };
+}
+
 const rollbackTool: McpTool = {
   name: 'rollback',
   title: 'Undo',
@@ -52,24 +70,28 @@ const rollbackTool: McpTool = {
   },
   effect: 'changes the fork',
   async run(input, { workspace }) {
-    const rolled = await workspace.rollback({
-      checkpoint: input.optionalText('checkpoint'),
-      paths: input.words('paths') ?? [],
-    });
-    const undone = rolled.undone.map(({ kind, path }) => ({ kind, path }));
-    const lines = undone.slice(0, 40).map(({ kind, path }) => `undone: ${kind} ${path}`);
-    return {
-      text: [`back to checkpoint ${rolled.to.id}, ${counted(undone.length, 'change')} undone`, ...lines].join('\n'),
-      facts: { checkpoint: rolled.to.id, undone, pending: rolled.pending },
-    };
+    const paths = input.words('paths') ?? [];
+    const rolled = await workspace.rollback({ checkpoint: input.optionalText('checkpoint'), paths });
+    return rolledBack(rolled, paths.length > 0);
   },
 };
 
-function applied({ done, steps, undecided, heldBack, withheld, heldUnits, complete }: ApplyReport): ToolAnswer {
+/** A save that came while it was writing stays, and the rest is written. */
+function conflictReason({ undecided, written, aside }: ApplyReport): string {
+  const paths = undecided.join(', ');
+  if (written.length === 0 && aside.length === 0)
+    return `the person changed these too, so nothing was written: ${paths}`;
+  const earlier = aside.length === 0 ? '' : `; earlier saves of theirs are in ${aside.join(', ')}`;
+  const rest = counted(countSteps(written), 'other change');
+  return `the person saved these meanwhile, and their versions stay: ${paths}; ${rest} applied${earlier}`;
+}
+
+function applied(report: ApplyReport): ToolAnswer {
+  const { done, steps, undecided, heldBack, withheld, heldUnits, unmatched, problems, complete } = report;
   if (undecided.length > 0) {
     throw new ErrnoError('EBUSY', {
       operation: 'apply',
-      reason: `the person changed these too, so nothing was written: ${undecided.join(', ')}`,
+      reason: conflictReason(report),
       remedy:
         'roll these paths back and do the work again on their version, or ask the person to choose: ctx apply --conflicts',
     });
@@ -82,8 +104,15 @@ function applied({ done, steps, undecided, heldBack, withheld, heldUnits, comple
   const rest = unasked > 0 ? [`still in the fork, not asked for: ${counted(unasked, 'change')}`] : [];
   const head = done ? `applied ${counted(countSteps(steps), 'change')}` : 'nothing to apply';
   return {
-    text: [head, ...(done ? steps.map((step) => `${step.action} ${stepText(step)}`) : []), ...held, ...rest].join('\n'),
-    facts: { done, complete, steps: done ? steps : [], heldBack, withheld, heldUnits },
+    text: [
+      head,
+      ...(done ? steps.map((step) => `${step.action} ${stepText(step)}`) : []),
+      ...problems.map(({ path, reason }) => `left out: ${path} (${reason})`),
+      ...unmatched.map((path) => `nothing is pending at ${path}`),
+      ...held,
+      ...rest,
+    ].join('\n'),
+    facts: { done, complete, steps: done ? steps : [], heldBack, withheld, heldUnits, unmatched, problems },
   };
 }
 
