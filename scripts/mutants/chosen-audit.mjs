@@ -72,8 +72,8 @@ export const chosenAudit = [
   },
   {
     file: 'src/audit/recorder.ts',
-    from: 'mkdirSync(record, { recursive: true, mode: 0o700 });',
-    to: 'mkdirSync(record, { recursive: true });',
+    from: 'makeDirectory(record);',
+    to: 'makeDirectory(record, 0o755);',
     why: 'others could read the record',
     tests: ['audit/durable'],
   },

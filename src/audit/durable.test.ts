@@ -31,7 +31,7 @@ function synced(act: () => unknown): readonly string[] {
     mock.method(fs, what, (descriptor: number) => {
       const path = readlinkSync(`/proc/self/fd/${descriptor}`);
       const isSegment = path.endsWith('.jsonl');
-      const name = basename(isSegment ? join(path, '..') : path).replace(/\.\d+\.new$/, '');
+      const name = basename(isSegment ? join(path, '..') : path).replace(/\.[0-9a-z-]+\.new$/, '');
       names.push(name.replace(/^[0-9a-f]{16}/, 'ID'));
       return real(descriptor);
     });

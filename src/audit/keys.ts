@@ -2,10 +2,11 @@
  * The keys that heads are signed with: made when they are first needed, for their owner alone. Which is in use, and which was
  * in use when, is said by the host chain; the files hold the secret halves.
  */
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError, hasCode } from '../base/errno.js';
+import { makeDirectory } from '../base/make-directory.js';
 import { types } from './format.js';
 import type { HostHistory } from './host-history.js';
 import { hostChain, recordPaths } from './layout.js';
@@ -88,7 +89,7 @@ export class Keys {
   #make(action: KeyAction, before: SigningKey | undefined): SigningKey {
     const { privateKey, publicKey } = makeKeyPair();
     const made: SigningKey = { id: keyId(publicKey), publicKey, privateKey };
-    mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+    makeDirectory(this.#directory);
     this.#write(`${made.id}.key`, privateKey);
     this.#write(`${made.id}.pub`, `${publicKey}\n`);
     this.#tell(action, publicKey, before ?? made);

@@ -18,6 +18,7 @@ import { join } from 'node:path';
 import { directoryFlags } from '../base/directory-identity.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { objectLogBytes } from '../base/limits/objects.js';
+import { makeDirectory } from '../base/make-directory.js';
 import { isChainName } from './layout.js';
 import type { RecordEntry } from './record.js';
 
@@ -56,7 +57,7 @@ function inDirectory<T>(above: number, name: string, act: (directory: number) =>
 
 /** The agent writes its home, and `session/` too where a mount lies in that: no link of its is followed, and no pipe waited for. */
 function appendSessionEvent(agentHome: string, session: string, text: string): void {
-  mkdirSync(agentHome, { recursive: true, mode: 0o700 });
+  makeDirectory(agentHome);
   const home = openSync(agentHome, O_DIRECTORY);
   try {
     inDirectory(home, 'session', (sessions) =>

@@ -2,12 +2,13 @@
  * The Recorder that everybody uses: each entry to the chain of whom it is about, its secrets hidden first. Every
  * refusal goes through here, is counted and recorded, and reported to the parent of the agent that was refused.
  */
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from '../base/canonical-json.js';
 import { writableTime } from '../base/clock.js';
 import { type FileLock, loadFileLock } from '../base/file-lock.js';
 import { sealLockMilliseconds } from '../base/limits/store.js';
+import { makeDirectory } from '../base/make-directory.js';
 import { type Appended, Chain } from './chain.js';
 import { Hasher, type Position, types } from './format.js';
 import { agentChain, hostChain, isChainName, personChain, recordPaths } from './layout.js';
@@ -85,7 +86,7 @@ export class ChainRecorder implements Recorder {
   alone<T>(act: () => T): T {
     if (this.#isAlone) return act();
     const { record, library } = this.#options;
-    mkdirSync(record, { recursive: true, mode: 0o700 });
+    makeDirectory(record);
     const path = recordPaths(record).sealLock;
     const descriptor = openSync(path, 'a', 0o600);
     try {

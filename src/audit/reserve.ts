@@ -2,10 +2,11 @@
  * Room for the record on a full disk. Nothing begins unless the reserve is there; how things ended, and what was refused, may
  * use it up: a full disk stops new effects, not the record of them.
  */
-import { closeSync, mkdirSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode, isFull } from '../base/errno.js';
 import { recordReserveBytes } from '../base/limits/store.js';
+import { makeDirectory } from '../base/make-directory.js';
 
 export class Reserve {
   readonly #path: string;
@@ -19,7 +20,7 @@ export class Reserve {
   /** Makes it where it is not whole; ENOSPC where there is no room for it. */
   demand(): void {
     if (this.#size() === this.#bytes) return;
-    mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+    makeDirectory(dirname(this.#path));
     const descriptor = openSync(this.#path, 'w', 0o600);
     try {
       const zeros = Buffer.alloc(this.#bytes);

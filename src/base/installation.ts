@@ -5,19 +5,11 @@
  * Files are read whole at the first start of a user, and again when one has another size, time or inode than at the last check: a start
  * costs a look at each and no more. What differs is refused; this finds damage, not somebody who can also write the digests.
  */
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, lstatSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ErrnoError, hasCode } from './errno.js';
+import { makeDirectory } from './make-directory.js';
 import { having, mapOf, parsedAs, text } from './shape.js';
 
 /** What is checked together, when it is first used. */
@@ -128,7 +120,7 @@ function readNote(path: string): string | undefined {
 function writeNote(path: string, text: string): void {
   const temporary = `${path}.${process.pid}.new`;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeDirectory(dirname(path));
     writeFileSync(temporary, text, { mode: 0o600 });
     renameSync(temporary, path);
   } catch {

@@ -1,6 +1,7 @@
 /** Which keepers of a store live. Their locks say so, and the kernel what those processes are. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeDirectory } from '../base/make-directory.js';
 import { wordsOf } from '../base/process-table.js';
 import { having, integer, parsedAs, text } from '../base/shape.js';
 
@@ -37,7 +38,7 @@ export function leaveNoMore(store: string): void {
   if (!existsSync(store)) return;
   const directory = join(store, 'keeper');
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
     writeFileSync(join(directory, 'stopped'), '\n', { mode: 0o600 });
   } catch {
     // On a full or read-only disk none can start either.

@@ -1,10 +1,11 @@
 /** What keeps a jail: it listens on the jail's socket until it is stopped, or idle for too long. One process may keep many. */
-import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs';
+import { closeSync, constants, openSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { terminationGraceMilliseconds } from '../base/limits/commands.js';
+import { makeDirectory } from '../base/make-directory.js';
 import type { KeptJailPlace } from './jail-place.js';
 import type { KeptJail } from './kept-jail.js';
 import { loadPeers } from './peer.js';
@@ -132,7 +133,7 @@ export async function keepJail(
   place: KeptJailPlace,
   { idleMilliseconds, onReady, serve, ending, peerLibrary, now }: KeepingRequest & Circumstances,
 ): Promise<void> {
-  mkdirSync(place.directory, { recursive: true, mode: 0o700 });
+  makeDirectory(place.directory);
   let stop: () => void = () => undefined;
   const stopped = new Promise<void>((resolve) => {
     stop = resolve;

@@ -4,6 +4,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { isObjectName } from '../authority/name.js';
 import { syncDirectory, writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { makeDirectory } from '../base/make-directory.js';
 import { controlDirectory, type ObjectKind, type ObjectRoots, type Tier, tierDirectory, tiers } from './layout.js';
 import { draftOf, goneOf, removeLeft } from './left-behind.js';
 import { liveText } from './live-status.js';
@@ -121,7 +122,7 @@ export function makeObject(
   const parent = tierDirectory(roots, tier, kind);
   const staging = draftOf(parent, basename(made.directory));
   try {
-    mkdirSync(parent, { recursive: true, mode: 0o755 });
+    makeDirectory(parent, 0o755);
     removeLeft(parent);
     mkdirSync(staging, { mode: 0o755 });
     for (const [file, text] of texts) writeFileAtomic(join(staging, file), text, { durable: true, mode: 0o644 });

@@ -6,6 +6,7 @@
 import { chmodSync, closeSync, constants, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ErrnoError, fromSystemError } from '../base/errno.js';
+import { makeDirectory } from '../base/make-directory.js';
 import { uniqueName } from '../base/unique-name.js';
 import type { FuseLibrary } from '../fuse/fuse-library.js';
 
@@ -43,7 +44,7 @@ function removeLeft(views: string): void {
 
 /** Of this process, and gone with it. */
 export function ownDirectory(views: string): string {
-  mkdirSync(views, { recursive: true, mode: 0o700 });
+  makeDirectory(views);
   removeLeft(views);
   const directory = join(views, `${process.pid}.${startOf(process.pid)}.${uniqueName()}`);
   mkdirSync(directory, { mode: 0o700 });

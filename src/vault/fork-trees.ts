@@ -1,7 +1,8 @@
 /** Directories of a fork on the disk: what its commands see below what they write, and where they write. Made when they are missing. */
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { sharedCacheMilliseconds } from '../base/limits/store.js';
+import { makeDirectory } from '../base/make-directory.js';
 import { give, isTouched, makeDirectoryWhole, makeLiveTree, treesOf } from './store/layer-pool.js';
 import { rootKey, storePaths } from './store/layout.js';
 import type { Tree } from './tree/tree.js';
@@ -62,7 +63,7 @@ export function prepareCache(
   const upper = join(directory, rootKey(source));
   const work = `${upper}.work`;
   if (existsSync(upper)) return { upper, work };
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   const make = () => {
     makeDirectoryWhole(work, (draft) => give(draft, owner));
     makeDirectoryWhole(upper, (draft) => {

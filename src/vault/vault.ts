@@ -24,6 +24,7 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { unaskedBytes, unaskedFiles } from '../base/limits/store.js';
+import { makeDirectory } from '../base/make-directory.js';
 import { type ForkLock, lockInTurn } from './store/fork-lock.js';
 import { type ForkMeta, isSuspect, readForkMeta, writeForkMeta } from './store/fork-meta.js';
 import { importLayer, type UnaskedImport } from './store/import-layer.js';
@@ -182,7 +183,7 @@ export function newForkMeta(
 
 export function writeFork({ paths }: VaultAccess, name: string, meta: ForkMeta, durable: boolean): void {
   const { directory } = paths.fork(name);
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   writeForkMeta(directory, meta, { durable });
 }
 

@@ -1,10 +1,11 @@
 /** `ctx jail`: start, ask after and stop kept jails. Commands reach them by the native client, not through here. */
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { buildOf } from '../../base/build.js';
 import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { closeInherited } from '../../base/inherited.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import type { Host } from '../../sdk/host.js';
@@ -54,7 +55,7 @@ async function keepShared(hostOf: HostOf, offered: Omit<SharedKeeping, 'host' | 
  * file beside its socket.
  */
 async function keepApart(spot: KeptJailSpot, { directory, words, told }: StartAsked): Promise<number> {
-  mkdirSync(spot.directory, { recursive: true, mode: 0o700 });
+  makeDirectory(spot.directory);
   const complaints = openSync(spot.complaints, 'w', 0o600);
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...words, '--foreground'], {
     cwd: directory,
@@ -114,7 +115,7 @@ export async function startKeptJail(host: Host, { directory, fork, grants, paths
   const jails = new KeptJails(host);
   if (await jails.isLive(directory, fork)) return ExitCode.ok;
   const spot = jails.at(directory, fork);
-  mkdirSync(spot.directory, { recursive: true, mode: 0o700 });
+  makeDirectory(spot.directory);
   const turn = openSync(spot.complaints, 'a', 0o600);
   try {
     await host.tree.lock({ descriptor: turn, wait: true });

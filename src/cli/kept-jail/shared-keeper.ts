@@ -3,7 +3,7 @@
  * process of the caller's own would: with the caller's directory and environment. Each kept jail has a host of its own, and ends by
  * itself; the process ends with the last of them.
  */
-import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { buildOf } from '../../base/build.js';
 import { ErrnoError, ExitCode } from '../../base/errno.js';
@@ -12,6 +12,7 @@ import {
   sharedKeeperIdleMilliseconds,
   terminationGraceMilliseconds,
 } from '../../base/limits/commands.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { harmlessOutput } from '../../base/visible-text.js';
 import type { Host } from '../../sdk/host.js';
 import {
@@ -250,7 +251,7 @@ export class SharedKeeper {
       }),
     );
     try {
-      mkdirSync(spot.directory, { recursive: true, mode: 0o700 });
+      makeDirectory(spot.directory);
       await keep(call, {
         host,
         environment,

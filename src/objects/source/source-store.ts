@@ -22,6 +22,7 @@ import {
 import { dirname, join } from 'node:path';
 import { writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { having, ofShape, parseJson, word } from '../../base/shape.js';
 import { type ObjectRoots, type Tier, tierDirectory, tiers } from '../layout.js';
 import { draftOf, goneOf, removeLeft } from '../left-behind.js';
@@ -169,7 +170,7 @@ export function stageSource(
     }
   };
   attempt(() => {
-    mkdirSync(join(tools, directoryName), { recursive: true, mode: 0o755 });
+    makeDirectory(join(tools, directoryName), 0o755);
     removeLeft(join(tools, directoryName));
     mkdirSync(staging, { mode: 0o755 });
     const own = `${JSON.stringify({ version: 1, from, server }, undefined, 2)}\n`;

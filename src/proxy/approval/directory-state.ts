@@ -3,9 +3,10 @@
  * an approval is of it too. By inode and the kernel's own time of the last change, which no one can set: equal digests
  * are equal contents.
  */
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ErrnoError } from '../../base/errno.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { sha256 } from '../../base/sha256.js';
 import { uniqueName } from '../../base/unique-name.js';
 import { storePaths } from '../../vault/store/layout.js';
@@ -14,7 +15,7 @@ import type { Host } from '../host.js';
 
 async function stateOf({ store, tree }: Pick<Host, 'store' | 'tree'>, root: string): Promise<string> {
   const { approvals } = storePaths(store.directory);
-  mkdirSync(approvals, { recursive: true, mode: 0o700 });
+  makeDirectory(approvals);
   const signatures = join(approvals, `scan-${uniqueName()}`);
   try {
     await tree.scan({ root, signatures, skip: [{ device: store.device, inode: store.inode }] });

@@ -6,6 +6,7 @@ import { chownSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync } from 
 import { basename, dirname, join } from 'node:path';
 import { contains } from '../../authority/absolute-path.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { uniqueName } from '../../base/unique-name.js';
 import type { JailIdentity, JailView } from '../../jail/plan.js';
 import { throwAway } from '../../vault/store/trash.js';
@@ -50,7 +51,7 @@ export function removeAgentHome({ store, tree }: Pick<Host, 'store' | 'tree'>, d
 }
 
 function fill(directory: string, owner: ReturnType<typeof outsideOf>): void {
-  for (const part of [...ownParts, ...keptParts]) mkdirSync(join(directory, part), { recursive: true, mode: 0o755 });
+  for (const part of [...ownParts, ...keptParts]) makeDirectory(join(directory, part), 0o755);
   if (owner === undefined) return;
   for (const part of [...ownParts, '.']) chownSync(join(directory, part), owner.uid, owner.gid);
 }
@@ -59,7 +60,7 @@ function fill(directory: string, owner: ReturnType<typeof outsideOf>): void {
 function makeWhole(directory: string, owner: ReturnType<typeof outsideOf>): void {
   // Where it is left, `objects` finds it by its end.
   const draft = join(dirname(directory), `.${basename(directory)}.${uniqueName()}.new`);
-  mkdirSync(dirname(directory), { recursive: true, mode: 0o755 });
+  makeDirectory(dirname(directory), 0o755);
   mkdirSync(draft, { mode: 0o700 });
   try {
     fill(draft, owner);

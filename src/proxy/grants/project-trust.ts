@@ -5,7 +5,6 @@
  * Whatever does not match counts for nothing: the command runs without, and its report says so. It is read from the directory itself,
  * never from a fork: what an agent writes there has to be applied, and confirmed, first.
  */
-import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ProjectDefaults } from '../../authority/project-file.js';
 import { readWholeJson, removeDurably, writeFileAtomic } from '../../base/atomic-file.js';
@@ -13,6 +12,7 @@ import { canonicalPath } from '../../base/canonical-path.js';
 import { identityOf } from '../../base/directory-identity.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { projectFileBytes } from '../../base/limits/objects.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { sha256 } from '../../base/sha256.js';
 import { having, integer, ofShape, word } from '../../base/shape.js';
 import { readSmallFile } from '../../base/small-file.js';
@@ -105,7 +105,7 @@ export function projectAt(host: TrustHost, origin: string): ProjectState {
 export function storeConfirmed(host: TrustHost, origin: string, digest: string, defaults: ProjectDefaults): void {
   const record: Confirmed = { format, origin, identity: identityOf(origin), digest, defaults };
   const path = recordOf(host, origin);
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(path));
   writeFileAtomic(path, `${JSON.stringify(record)}\n`, { durable: true, mode: 0o600 });
 }
 

@@ -4,11 +4,12 @@
  * sets one means this call.
  */
 
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJsonFile, removeDurably, writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { networkSecretCharacters } from '../../base/limits/network.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { membersOf } from '../../base/shape.js';
 import { storePaths } from '../../vault/store/layout.js';
 import { isThere } from '../../vault/store/worker-file.js';
@@ -55,7 +56,7 @@ export function storeSecret(place: Place, name: string, secret: StoredSecret): v
   assertSecretName(name);
   if ('value' in secret) assertSecretValue(secret.value);
   else assertCommand(secret.command);
-  mkdirSync(directoryOf(place), { recursive: true, mode: 0o700 });
+  makeDirectory(directoryOf(place));
   const text = `${JSON.stringify({ format, ...secret })}\n`;
   writeFileAtomic(fileOf(place, name), text, { durable: true, mode: 0o600 });
   removeDrafts(place, name);

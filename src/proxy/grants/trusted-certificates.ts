@@ -3,10 +3,11 @@
  * The variables by which programs know them are honoured outside, where the network proxy makes TLS itself, and handed to a
  * command that has a network, as files that hold the certificates and nothing else.
  */
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { writeFileAtomic } from '../../base/atomic-file.js';
 import { certificatesBytes } from '../../base/limits/network.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { sha256 } from '../../base/sha256.js';
 import type { SharedPath } from '../../jail/plan.js';
 import { storePaths } from '../../vault/store/layout.js';
@@ -78,7 +79,7 @@ function kept(store: string, digest: string, text: string): string {
   const path = join(directory, `${digest}.pem`);
   // One that a power cut has emptied is written again: it was not synced.
   if (statSync(path, { throwIfNoEntry: false })?.size === Buffer.byteLength(text)) return path;
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory);
   writeFileAtomic(path, text, { durable: false, mode: 0o644 });
   return path;
 }

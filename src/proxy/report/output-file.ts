@@ -1,8 +1,9 @@
 /** Output that a report has no room for, in a file: bounded, and no more of them than a fork keeps. */
-import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fromSystemError, hasCode } from '../../base/errno.js';
 import { outputFileBytes, outputFilesKept } from '../../base/limits/commands.js';
+import { makeDirectory } from '../../base/make-directory.js';
 
 interface Output {
   readonly path: string;
@@ -84,7 +85,7 @@ export class OutputFile {
 
   #open(): number {
     const directory = dirname(this.#path);
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
     const outputs = outputsIn(directory);
     for (const { path } of outputs.slice(0, Math.max(0, outputs.length + 1 - outputFilesKept))) {
       rmSync(path, { force: true });

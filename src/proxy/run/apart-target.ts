@@ -3,9 +3,9 @@
  * the system and what is granted to it. It starts in an empty `/tmp`. What it writes, it writes into its own home, which stays, and
  * where it was granted to write.
  */
-import { mkdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { fromSystemError } from '../../base/errno.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { identityShift } from '../../jail/id-maps.js';
 import { storePaths } from '../../vault/store/layout.js';
 import { type ApartTool, apartView } from '../grants/apart-view.js';
@@ -22,7 +22,7 @@ import { viewOf } from './view.js';
 export function nowhere({ store, uid, gid }: Host): Place {
   const directory = storePaths(store.directory).nowhere;
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
   } catch (error) {
     throw fromSystemError(error, 'make the directory of tools', directory);
   }

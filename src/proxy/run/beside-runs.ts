@@ -1,8 +1,9 @@
 /** What tools run for the command that called them: decided, recorded and run as every command, in jails beside the caller's. */
-import { closeSync, mkdirSync, openSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromSystemError } from '../../base/errno.js';
 import { lazily } from '../../base/lazily.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { uniqueName } from '../../base/unique-name.js';
 import { storePaths } from '../../vault/store/layout.js';
 import { Tree } from '../../vault/tree/tree.js';
@@ -27,7 +28,7 @@ export function hostApart(host: Host): () => Host {
 function inputFile(directory: string, bytes: Buffer): number {
   const path = join(directory, `input-${uniqueName()}`);
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
     const descriptor = openSync(path, 'wx+', 0o600);
     unlinkSync(path);
     // At a place, so that anyone who reads begins at the start.

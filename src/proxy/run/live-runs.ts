@@ -7,7 +7,6 @@ import {
   closeSync,
   existsSync,
   fstatSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -18,6 +17,7 @@ import {
 import { join } from 'node:path';
 import { hasCode } from '../../base/errno.js';
 import { type FileLock, loadFileLock } from '../../base/file-lock.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { either, having, ofShape, parseJson, word } from '../../base/shape.js';
 import { storePaths } from '../../vault/store/layout.js';
 import type { Host } from '../host.js';
@@ -57,7 +57,7 @@ export function liveNote(host: Whose): RunNote {
   const directory = placeOf(host);
   return {
     begin(run) {
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      makeDirectory(directory);
       descriptor = makeLocked(host, join(directory, run.run));
       writeSync(descriptor, `${JSON.stringify(run)}\n`);
     },

@@ -1,5 +1,5 @@
 /** Can this host hold a jail, do the operator's files say something, and what to do where not: `ctx doctor`. */
-import { ErrnoError } from '../../base/errno.js';
+import { ErrnoError, orDiskError } from '../../base/errno.js';
 import { type Check, diagnose, probeHost } from '../../jail/host-probe.js';
 import { readOperatorFile } from '../../proxy/grants/operator-file.js';
 import type { Host } from '../../proxy/host.js';
@@ -16,15 +16,26 @@ export interface Diagnosis {
 }
 
 export async function examine(host: Host): Promise<Diagnosis> {
-  const { jailProgram, store, lockLibrary } = host;
   const checks = [
-    ...diagnose(probeHost(jailProgram, store.directory, lockLibrary)),
+    ...ofHost(host),
     mounts(),
-    storeFormatOf(store),
+    storeFormatOf(host.store),
     ...(await operatorFile('agents.toml', 'missing', () => readOperatorFile(host))),
     ...(await operatorFile('profiles.toml', 'optional', () => readProfiles(host.operatorDirectories))),
   ];
   return { ready: checks.every(({ state }) => state !== 'missing'), checks };
+}
+
+/** What it tries, it tries in the store: one that cannot be written is all that is found then. */
+function ofHost({ jailProgram, store, lockLibrary }: Host): readonly Check[] {
+  try {
+    return diagnose(probeHost(jailProgram, store.directory, lockLibrary));
+  } catch (thrown) {
+    const error = orDiskError(thrown);
+    if (!(error instanceof ErrnoError) || error === thrown) throw thrown;
+    const { reason, remedy = 'make it writable, or set CTX_DATA to a directory that you may write' } = error;
+    return [{ name: 'store directory', state: 'missing', found: `${store.directory}: ${reason}`, remedy }];
+  }
 }
 
 function storeFormatOf({ migrated }: Host['store']): Check {

@@ -4,21 +4,12 @@
  * places of ctx: a caller would have started a jail that is the same in all of that, and gets nothing from those that asked before.
  */
 import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-  statSync,
-} from 'node:fs';
+import { closeSync, fstatSync, openSync, readdirSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { hasCode } from '../../base/errno.js';
 import { loadFileLock } from '../../base/file-lock.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { loadKeeperLibrary } from '../../keeper/keeper-library.js';
 import { differenceOf, readProcessTraits } from '../../keeper/process-traits.js';
 import { startVariables } from '../../keeper/served-calls.js';
@@ -66,7 +57,7 @@ function keyFor(host: Host, build: string): string {
 export function keeperSpot(host: Host, build: string): KeeperSpot {
   const key = keyFor(host, build);
   const place = placeIn(join(storePaths(host.store.directory).keptJails, 'shared'), key);
-  mkdirSync(place.directory, { recursive: true, mode: 0o700 });
+  makeDirectory(place.directory);
   return { ...place, key, lock: join(place.directory, `${key}.lock`) };
 }
 

@@ -2,10 +2,11 @@
  * Paths of the workspace that the person's own git obeys: asked of git itself, of every repository and root, with the person's
  * configuration in all its scopes and included files, and with nothing of the fork's in reach.
  */
-import { lstatSync, mkdirSync, readdirSync, readlinkSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { lstatSync, readdirSync, readlinkSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { canonicalAncestor } from '../../base/canonical-path.js';
 import { gitConfigurationFiles, gitTextBytes } from '../../base/limits/store.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { decodePath, encodePath } from '../../base/path-bytes.js';
 import { readSmallFile } from '../../base/small-file.js';
 import { visible } from '../../base/visible-text.js';
@@ -201,7 +202,7 @@ export async function obeyedPaths(request: ObeyedRequest): Promise<ObeyedPaths> 
     }
   };
   const none = join(scratch, 'none');
-  for (const name of ['', 'objects', 'refs']) mkdirSync(join(none, name), { recursive: true, mode: 0o700 });
+  for (const name of ['', 'objects', 'refs']) makeDirectory(join(none, name));
   writeFileSync(join(none, 'HEAD'), 'ref: refs/heads/none\n');
   const config = environment['XDG_CONFIG_HOME'] ?? posix.join(home, '.config');
   const ownFiles = ['/etc/gitconfig', posix.join(home, '.gitconfig'), posix.join(config, 'git', 'config')];

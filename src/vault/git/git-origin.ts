@@ -4,6 +4,7 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { makeDirectory } from '../../base/make-directory.js';
 import { encodePath } from '../../base/path-bytes.js';
 import { makeLayer, treesOf } from '../store/layer-pool.js';
 import { inWalkOrder, rootOf, shownPath } from '../store/root-paths.js';
@@ -65,7 +66,7 @@ async function copyOut({ paths, meta, tree }: OpenFork, items: readonly Item[], 
     const draft = join(into, key);
     const above = new Set<string>();
     for (const { path } of own) addParents(path, above);
-    mkdirSync(draft, { recursive: true, mode: 0o700 });
+    makeDirectory(draft);
     for (const path of [...above].sort(inWalkOrder)) mkdirSync(copyIn(draft, path), { mode: 0o700 });
     const uppers = treesOf(paths, [...meta.base, ...meta.deltas, meta.live], key);
     await tree.apply({ uppers, root: draft, plan: own.map(({ path }) => ({ action: 'put', path })) });
@@ -76,7 +77,7 @@ async function copyOut({ paths, meta, tree }: OpenFork, items: readonly Item[], 
 async function takeAll(fork: OpenFork, units: readonly Unit[], git: Git, layer: string, request: GitOriginRequest) {
   const work = join(fork.paths.layer(layer), 'git.draft');
   const copies = join(work, 'copies');
-  mkdirSync(copies, { recursive: true, mode: 0o700 });
+  makeDirectory(copies);
   const files = new Map<string, OriginFile[]>();
   const problems: Problem[] = [];
   const made = new Set<string>();

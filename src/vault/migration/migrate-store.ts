@@ -11,11 +11,12 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, fstatSync, lstatSync, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, lstatSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
 import { migrationLockMilliseconds } from '../../base/limits/store.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { nativeProgram } from '../../base/native-program.js';
 import { having, integer, list, ofShape } from '../../base/shape.js';
 import { storeFormat, storePaths, vaultPaths } from '../store/layout.js';
@@ -47,7 +48,7 @@ function busy(path: string, reason: string): ErrnoError {
 /** Who waited for a lock whose directory went meanwhile has one that the next one does not see: it begins again. */
 function lockMigration(store: string, hold: (descriptor: number, milliseconds: number) => number): number {
   for (;;) {
-    mkdirSync(storePaths(store).migration, { recursive: true, mode: 0o700 });
+    makeDirectory(storePaths(store).migration);
     const file = lockFile(store);
     const descriptor = openSync(file, 'a+', 0o600);
     if (hold(descriptor, migrationLockMilliseconds) !== 0) {

@@ -3,9 +3,10 @@
  * whether it was taken, so that the list can be gone through again after a kill, forwards or backwards, from any point.
  */
 
-import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import { chmodSync, lstatSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
 import { writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, hasCode } from '../../base/errno.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { having, integer, list, membersOf, optional, refuseShape, type Shape, text, word } from '../../base/shape.js';
 import { moveTree } from '../store/trash.js';
 
@@ -64,7 +65,7 @@ function write(path: string, text: string): void {
 }
 
 export function takeStep(step: MigrationStep): void {
-  if (step.step === 'make') mkdirSync(step.path, { recursive: true, mode: 0o700 });
+  if (step.step === 'make') makeDirectory(step.path);
   if (step.step === 'move') move(step.from, step.to, step.mode);
   if (step.step === 'write') write(step.path, step.text);
 }

@@ -3,19 +3,10 @@
  * held while the trunk or the set of forks changes. A process that holds both took the fork's first, or did not wait
  * for it.
  */
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode, isFull } from '../../base/errno.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import type { Tree, WalkerLock } from '../tree/tree.js';
 
 export interface VaultLockOptions {
@@ -59,7 +50,7 @@ function openLock(file: string, again = false): number {
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw fromSystemError(error, 'open the lock', file);
     if (again) throw removedMeanwhile(dirname(file), error);
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeDirectory(dirname(file));
     return open();
   }
 }

@@ -6,10 +6,11 @@
  * Secrets are never in it. A run that is given them has a home of its own, UID.with-RUN: a copy of the profile's with the secrets laid
  * over it by `native/tree`, which follows no link. It is deleted with the run, or by the next one where that was killed.
  */
-import { closeSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { closeSync, copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { profileFileBytes } from '../../base/limits/commands.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { uniqueName } from '../../base/unique-name.js';
 import type { Tree } from '../tree/tree.js';
 import { give, makeDirectoryWhole, type Owner } from './layer-pool.js';
@@ -55,7 +56,7 @@ function copyInto(draft: string, path: string, { source, owner }: ProfileHome): 
       remedy: 'leave it out: copies in profiles.toml',
     });
   }
-  mkdirSync(dirname(join(draft, path)), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(join(draft, path)));
   copyFileSync(from, join(draft, path));
   for (let at = path; at !== '.'; at = dirname(at)) give(join(draft, at), owner);
 }
@@ -68,7 +69,7 @@ export interface HeldHome {
 
 /** A file for each run that has the home, locked for as long as the run lives: a killed one holds nothing. */
 async function hold(tree: Tree, users: string, run: string): Promise<() => void> {
-  mkdirSync(users, { recursive: true, mode: 0o700 });
+  makeDirectory(users);
   const file = join(users, run);
   const descriptor = await takeLock(tree, file, { wait: false, purpose: 'ctx run', what: users });
   return () => {

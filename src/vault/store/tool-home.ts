@@ -1,7 +1,7 @@
 /** The home that a tool's server keeps from start to start, for each user that it is inside: STORE/tool/NAME/UID. */
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fromSystemError } from '../../base/errno.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { give, type Owner } from './layer-pool.js';
 import { storePaths } from './layout.js';
 
@@ -14,7 +14,7 @@ export function toolHomes(store: string, name: string): string {
 export function toolHome(store: string, name: string, owner: Owner): string {
   const home = join(toolHomes(store, name), String(owner.uid));
   try {
-    mkdirSync(home, { recursive: true, mode: 0o700 });
+    makeDirectory(home);
     give(home, owner);
   } catch (error) {
     throw fromSystemError(error, 'make the home of a tool', home);

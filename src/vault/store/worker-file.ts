@@ -2,19 +2,10 @@
  * One file of a fork's group (`group`): who is at work, or for whose kept jail the file is kept while nothing is mounted. Always as
  * long: coming and going makes no room on a full disk, and takes none.
  */
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readdirSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasCode } from '../../base/errno.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { startOf } from '../../base/process-table.js';
 import { flag, having, integer, list, nullable, ofShape, optional, parsedAs, word } from '../../base/shape.js';
 import type { Tree } from '../tree/tree.js';
@@ -142,7 +133,7 @@ function openPlace(group: string, name: string): number {
     return openSync(join(group, name), flags, 0o600);
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw error;
-    mkdirSync(group, { recursive: true, mode: 0o700 });
+    makeDirectory(group);
     return openSync(join(group, name), flags, 0o600);
   }
 }

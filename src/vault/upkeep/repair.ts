@@ -2,9 +2,10 @@
  * What can be brought back of a vault is; what is gone is said. Nothing that is whole is touched, and a fork in use is
  * left for another time. A fork of which nothing is left starts afresh, so that it is in no one's way.
  */
-import { closeSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { closeSync, existsSync, readdirSync } from 'node:fs';
 import { readWholeJson } from '../../base/atomic-file.js';
 import { hasCode } from '../../base/errno.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { stepsFile } from '../apply/applied-steps.js';
 import { lockFoundFork } from '../store/fork-lock.js';
 import { type ForkMeta, isSuspect, readableForkMeta, writeForkMeta } from '../store/fork-meta.js';
@@ -97,7 +98,7 @@ export async function repairVault(access: VaultAccess): Promise<readonly string[
   const meta = vault;
   const lost = await withVaultLock(tree, paths.lock, 'ctx fsck', () => {
     // The cut may have come while the vault was being deleted.
-    mkdirSync(paths.allEdits, { recursive: true, mode: 0o700 });
+    makeDirectory(paths.allEdits);
     const seen = readdirSync(paths.allEdits).map((name) => Number.parseInt(name, 10));
     // The first position is the import, which has no record.
     const damaged = lostSteps(access, meta, Math.max(0, Math.min(meta.position, ...seen) - 1));
