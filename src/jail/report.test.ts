@@ -6,7 +6,7 @@ import { seeded } from '../../test/property/seeded.js';
 import { ErrnoError, hasCode } from '../base/errno.js';
 import { heldOf, outcomeOf, type Report, refusalOf, splitReports } from './report.js';
 
-const { EACCES, EAGAIN, EINVAL, ELOOP, ENOENT, ENOSPC, ENOTDIR, EPERM, ESTALE } = constants.errno;
+const { E2BIG, EACCES, EAGAIN, EINVAL, ELOOP, ENOENT, ENOSPC, ENOTDIR, EPERM, ESTALE } = constants.errno;
 const report = (what: string, rest = '', id = 0): Report => ({ id, what, rest });
 const failed = (name: string, errno: number, what = '/some path') => report('failed', `7 ${name} ${errno} ${what}`);
 
@@ -89,6 +89,8 @@ describe('why a jail was refused', () => {
     assert.deepEqual(of('command', EACCES, '/some program'), { ...program, code: 'EACCES', remedy: undefined });
     assert.match(refusalOf(failed('command', ENOENT)).message, /no such program/);
     assert.match(refusalOf(failed('command', EACCES)).message, /cannot be executed/);
+    const long = refusalOf(failed('command', E2BIG, 'bash'));
+    assert.deepEqual([long.code, /128 KiB/.test(long.reason), /file/.test(long.remedy ?? '')], ['E2BIG', true, true]);
     const asked = { operation: 'jail', path: undefined };
     assert.deepEqual(of('request', EINVAL, 'an odd one'), { ...asked, code: 'EINVAL', remedy: undefined });
     assert.match(refusalOf(failed('request', EINVAL, 'an odd one')).message, /an odd one/);

@@ -107,18 +107,21 @@ const remedyOfMissing = (program: string) =>
     ? 'give a program and its arguments as words of their own; --shell TEXT takes a text for the shell'
     : 'install it under /usr, or put its directory on your PATH';
 
+const tooLong = {
+  reason: 'its arguments are too long: Linux takes 128 KiB for each, and mostly 2 MiB for all with the environment',
+  remedy: 'write what is long to a file first, or give it as input on stdin',
+};
+
 export function refusalOf({ rest: line }: Report): ErrnoError {
   const [, name = '', number = '', ...rest] = line.split(' ');
   const code = errnoNames.get(Number(number)) ?? 'EIO';
   const what = rest.join(' ');
   if (name === 'command') {
-    const missing = code === 'ENOENT';
-    return new ErrnoError(code, {
-      operation: 'exec',
-      path: what,
-      reason: missing ? 'no such program in the jail' : 'the program cannot be executed',
-      remedy: missing ? remedyOfMissing(what) : undefined,
-    });
+    const about = { operation: 'exec', path: what };
+    if (code === 'ENOENT')
+      return new ErrnoError(code, { ...about, reason: 'no such program in the jail', remedy: remedyOfMissing(what) });
+    if (code === 'E2BIG') return new ErrnoError(code, { ...about, ...tooLong });
+    return new ErrnoError(code, { ...about, reason: 'the program cannot be executed' });
   }
   if (name === 'directory-of-command' && (code === 'ENOENT' || code === 'ENOTDIR')) {
     return new ErrnoError(code, {

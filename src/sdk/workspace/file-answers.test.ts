@@ -114,5 +114,13 @@ describe('file operations as commands', () => {
       assert.deepEqual([found, reason], [code, `head: 'x': ${message}`]);
     }
     assert.equal(failureOf('read', 'x', '').code, 'EIO');
+    const remedyOf = (operation: string, said: string) => failureOf(operation, 'x', said).remedy;
+    for (const said of ['Is a directory', 'Not a directory', 'File exists'])
+      assert.notEqual(
+        remedyOf('write', said),
+        remedyOf('read', said),
+        'what is written is neither listed nor read instead',
+      );
+    assert.equal(remedyOf('write', 'Read-only file system'), remedyOf('read', 'Read-only file system'));
   });
 });

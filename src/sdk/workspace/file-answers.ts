@@ -150,6 +150,11 @@ const remedies: Partial<Record<ErrnoCode, string>> = {
   ENOSPC: 'delete something in the fork, or roll back',
 };
 
+const remediesOfWrite: Partial<Record<ErrnoCode, string>> = {
+  EISDIR: 'name a file in it',
+  ENOTDIR: 'a part of the path is a file: write to another path',
+};
+
 /** The message of a program that failed, as an error with a code. */
 export function failureOf(operation: string, path: string, said: string): ErrnoError {
   const text = said.trim().split('\n').at(-1) ?? '';
@@ -158,6 +163,6 @@ export function failureOf(operation: string, path: string, said: string): ErrnoE
     operation,
     path,
     reason: text === '' ? 'the command failed without an error message' : text,
-    remedy: remedies[code],
+    remedy: (operation === 'write' ? remediesOfWrite[code] : undefined) ?? remedies[code],
   });
 }
