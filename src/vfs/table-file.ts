@@ -14,11 +14,11 @@
  *
  * Relative paths begin at the directory of the file. What is unknown is refused by file, key and what was expected.
  */
-import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import { ErrnoError, fromSystemError } from '../base/errno.js';
 import { tableFileBytes } from '../base/limits/trees.js';
+import { readSmallFile } from '../base/small-file.js';
 import { componentsOf, pathOf } from './mount-table.js';
 import { nameFromText } from './names.js';
 import { type EngineSpecification, parseSpecification } from './specification.js';
@@ -33,7 +33,7 @@ type Refuse = (key: string, reason: string) => never;
 export function readTable(file: string): readonly PlannedMount[] {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readSmallFile(file, tableFileBytes);
   } catch (error) {
     throw fromSystemError(error, 'read', file);
   }

@@ -3,6 +3,9 @@
 /** A table of trees (`vfs.toml`); one that is larger was not written by a person. */
 export const tableFileBytes = 256 * 1024;
 
+/** Grants of a mount. The file is read again and again, so one that is larger would be work without end. */
+export const grantsFileBytes = 256 * 1024;
+
 /** What one call of a remote tree (s3, webdav) may take, with its retries, or without progress where a file is sent; ETIMEDOUT then. */
 export const remoteCallMilliseconds = 30_000;
 

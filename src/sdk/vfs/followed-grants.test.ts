@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,6 +31,11 @@ const wrong: Readonly<Record<string, () => void>> = {
     gone();
     mkdirSync(file);
   },
+  'a pipe': () => {
+    gone();
+    execFileSync('mkfifo', [file]);
+  },
+  'far too long': () => writeFileSync(file, `fs.read /\n#${'x'.repeat(300_000)}\n`),
   'moved away': () => renameSync(file, join(directory, 'elsewhere')),
 };
 

@@ -2,9 +2,9 @@
  * Grants in a file, as they are at each time: the file is looked at again and again, since an editor replaces it. Where it is gone or
  * wrong, nothing is granted until it is right again.
  */
-import { readFileSync } from 'node:fs';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
-import { grantsLookMilliseconds, refusalsToldApart } from '../../base/limits/trees.js';
+import { grantsFileBytes, grantsLookMilliseconds, refusalsToldApart } from '../../base/limits/trees.js';
+import { readSmallFile } from '../../base/small-file.js';
 import { parseGrants } from '../../guard/grants-file.js';
 import { Guard, type VfsGrants } from '../../guard/guard.js';
 import { type CountedRefusal, RefusalCounter } from '../../guard/refusal-counter.js';
@@ -53,7 +53,7 @@ export function checkGrantsFile(path: string): void {
 
 function readGrants(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readSmallFile(path, grantsFileBytes);
   } catch (error) {
     throw fromSystemError(error, 'read grants', path);
   }
@@ -61,7 +61,7 @@ function readGrants(path: string): string {
 
 function readOrNothing(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readSmallFile(path, grantsFileBytes);
   } catch {
     return '';
   }

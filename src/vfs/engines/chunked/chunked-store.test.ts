@@ -1,5 +1,6 @@
 /** What becomes of a chunked tree whose transactions fail, and of one that nobody asks for anything any more. */
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,6 +60,16 @@ describe('a chunked tree that cannot be written to its file', () => {
     filesystem.mkdir(filesystem.root, 'd', root);
     assert.equal((filesystem.read(handle, (written - 1) * 2 ** 20, 1) as Buffer)[0], written - 1);
     await filesystem.close();
+  });
+});
+
+describe('the file of a chunked tree', () => {
+  it('is a file: a pipe is not waited for, and a device ends no process', async () => {
+    const pipe = join(directory, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    for (const file of [pipe, '/dev/null', '/dev/zero'])
+      for (const writable of [true, false])
+        await assert.rejects(opened(writable, file), { code: 'EINVAL', path: file }, `${file} ${writable}`);
   });
 });
 

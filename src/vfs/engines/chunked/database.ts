@@ -2,7 +2,7 @@
  * The file of a chunk store: an LMDB database with pages of trees, chunks by digest, roots by name. Every change of it is one
  * transaction, on the disk when it returns: a process that is killed leaves the state after some transaction, whole.
  */
-import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { ErrnoError, fromSystemError } from '../../../base/errno.js';
 import { either, flag, having, integer, membersOf, optional, parsedAs, type Shape, text } from '../../../base/shape.js';
@@ -238,17 +238,21 @@ function checkFile(file: string, create: boolean): void {
   }
   const bytes = Buffer.alloc(magicOffsets[0] + 4);
   let count = 0;
+  let isFile = true;
   try {
-    const descriptor = openSync(file, 'r');
+    // A pipe would be waited for without end, and LMDB ends the process by a device.
+    const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     try {
-      count = readSync(descriptor, bytes, 0, bytes.length, 0);
+      const about = fstatSync(descriptor);
+      isFile = about.isFile();
+      count = isFile || about.isDirectory() ? readSync(descriptor, bytes, 0, bytes.length, 0) : 0;
     } finally {
       closeSync(descriptor);
     }
   } catch (error) {
     throw fromSystemError(error, 'open', file);
   }
-  if (count === 0 && create) return;
+  if (count === 0 && create && isFile) return;
   if (count < bytes.length || !magicOffsets.some((offset) => bytes.readUInt32LE(offset) === magic)) {
     throw new ErrnoError('EINVAL', { operation: 'open', path: file, reason: 'it is not the file of a chunk store' });
   }
