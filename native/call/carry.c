@@ -52,6 +52,9 @@ static void take_command(int master, pid_t command) {
     close(master); /* which hangs its terminal up */
     return;
   }
+  int processes = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  relay_open_anew(processes, 1);
+  if (processes >= 0) close(processes);
   carry.person = person;
   carry.command = command;
   start_guard(person);
@@ -61,7 +64,7 @@ static void take_command(int master, pid_t command) {
 
 static void end_command(bool all_has_ended) {
   if (!carry.person) return;
-  if (all_has_ended) relays_drain(relays);
+  if (all_has_ended) relays_drain(relays, carry.channel);
   relays_stop(relays);
   person_terminal_restore(carry.person);
   end_guard();

@@ -15,6 +15,7 @@
 #include "input.h"
 #include "keeper.h"
 #include "kept-jails.h"
+#include "output.h"
 #include "room.h"
 #include "stop-here.h"
 #include "wire.h"
@@ -169,7 +170,7 @@ static bool write_whole(int descriptor, const char *bytes, size_t size) {
   return true;
 }
 
-enum { WATCH_JAIL, WATCH_SIGNALS, WATCH_STOPS, WATCH_INPUT, WATCH_ANSWER, WATCHED };
+enum { WATCH_JAIL, WATCH_SIGNALS, WATCH_STOPS, WATCH_INPUT, WATCH_ANSWER, WATCH_OUTPUT, WATCHED };
 
 /*
  * One question at a time on a terminal, so that what is typed answers what is shown: a lock on its device, as Node
@@ -225,7 +226,8 @@ static bool converse(int socket, struct call *call) {
   static char line[INPUT_MOST];
   if (!send_frame(socket, KIND_REQUEST, call->payload, call->size)) return false;
   int signals = call->command ? passed_signals() : -1;
-  bool answered = false;
+  struct output output = {.left = 0};
+  bool answered = false, unwritten = false;
   struct person_terminal *person = NULL; /* raw from when on the command reads it */
   int unheard = 0, ended_by = 0;
   struct pollfd watched[WATCHED] = {
@@ -236,11 +238,13 @@ static bool converse(int socket, struct call *call) {
       [WATCH_ANSWER] = {.fd = -1, .events = POLLIN},
   };
   call->exit_code = 70; /* where the kept jail ends in the middle */
-  for (;;) {
+  while (!unwritten) {
     if (question.waits) ask(&question, &watched[WATCH_ANSWER]);
     const bool is_behind = person && person_terminal_look(person);
     const bool reads = (input.wanted || person) && !is_behind && !input.ended && input.size < sizeof input.bytes;
     watched[WATCH_INPUT].fd = reads ? 0 : -1;
+    watched[WATCH_JAIL].fd = output.left > 0 ? -1 : socket;
+    watched[WATCH_OUTPUT] = output_wants(&output);
     const int patience = question.waits ? TURN_MILLISECONDS : is_behind ? PERSON_LOOK_MILLISECONDS : -1;
     if (poll(watched, WATCHED, patience) < 0) {
       if (errno == EINTR) continue;
@@ -265,6 +269,7 @@ static bool converse(int socket, struct call *call) {
       send_frame(socket, KIND_ANSWER, line, got > 0 ? (size_t)got : 0); /* no line is not a yes */
       stop_asking(&question, &watched[WATCH_ANSWER]);
     }
+    if (watched[WATCH_OUTPUT].revents) unwritten = !output_write(&output);
     if (!watched[WATCH_JAIL].revents) continue;
     if (!receive_frame(socket, &frame, FRAME_MOST)) break;
     if (frame.kind == KIND_REFUSED) {
@@ -283,20 +288,23 @@ static bool converse(int socket, struct call *call) {
     } else if (frame.kind == KIND_EXIT) {
       call->exit_code = frame.size > 0 ? (unsigned char)frame.payload[0] : 70;
       break;
-    } else if (!write_whole(frame.kind == KIND_ERROR ? 2 : 1, frame.payload, frame.size)) {
-      /*
-       * Where no one reads any more a signal has ended us. The kept jail ends the command, as it would have ended
-       * itself.
-       */
-      fprintf(stderr, "ctx: print: write failed: %s\n", strerror(errno));
-      call->exit_code = 1;
-      break;
+    } else {
+      output = (struct output){
+          .stream = frame.kind == KIND_ERROR ? 2 : 1, .bytes = frame.payload, .left = frame.size};
+      unwritten = !output_write(&output);
     }
+  }
+  if (unwritten) {
+    /*
+     * Where no one reads any more a signal has ended us. The kept jail ends the command, as it would have ended itself.
+     */
+    fprintf(stderr, "ctx: print: write failed: %s\n", strerror(errno));
+    call->exit_code = 1;
   }
   if (person) person_terminal_restore(person);
   end_guard();
   if (ended_by) {
-    fprintf(stderr, "ctx: the kept jail does not answer\n  try: ctx ps lists what keeps it, ctx stop ends it\n");
+    if (output.left == 0) fprintf(stderr, "ctx: the kept jail does not answer\n  try: ctx ps lists what keeps it, ctx stop ends it\n");
     call->exit_code = 128 + ended_by;
     return true; /* it may still run the command */
   }

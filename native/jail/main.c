@@ -54,7 +54,7 @@ static int run_once(struct jail_context *jail) {
   static struct relay relays[RELAYS];
   static struct command command = {.relays = relays};
   terminal_decide(&jail->terminal);
-  relays_open(jail->terminal.wanted, relays);
+  relays_open(jail->host.processes, jail->terminal.wanted, relays);
   give_streams(jail->plan, jail->plan, relays);
   bool started = start_command(jail, jail->plan, &command);
   if (chdir("/") != 0) /* out of the old root, which ends with that */
@@ -73,7 +73,7 @@ static int run_once(struct jail_context *jail) {
   kill(jail->ties.init, SIGKILL); /* with the process that traces it, and would keep its status from us */
   struct ending ending = started ? collect(&command) : (struct ending){0};
   end_jail(jail);
-  relays_drain(relays);
+  relays_drain(relays, FD_LIFELINE);
   terminal_end(&jail->terminal);
   /*
    * All is said and let go of before the end is told: the process that hears of it need not wait for this process to

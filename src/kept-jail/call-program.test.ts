@@ -95,6 +95,7 @@ async function call(words: readonly string[], asked: Asked = {}): Promise<Ended>
     env: { PATH: path, CTX_DATA: store, ...environment },
     stdio: [Buffer.isBuffer(input) ? 'pipe' : input, output, 'pipe'],
     timeout: 60_000,
+    killSignal: 'SIGKILL',
   });
   let [stdout, stderr] = ['', ''];
   child.stdout?.on('data', (bytes: Buffer) => {
@@ -317,6 +318,30 @@ describe('a verb beside a kept jail', async () => {
       jail.heard.map(({ kind }) => kind),
       [wireKind.request],
     );
+  });
+
+  it('passes signals on to a command whose output nobody takes, and is ended by the fourth', async () => {
+    const unread = join(base, 'unread');
+    execFileSync('mkfifo', [unread]);
+    const output = openSync(unread, 'r+');
+    let [pid, sent] = [0, 0];
+    const ended = await answering(
+      (socket, { kind }) => {
+        if (kind === wireKind.request) socket.write(said('output', 'x'.repeat(200_000)));
+        sent += 1;
+        if (sent <= 4) setTimeout(() => process.kill(pid, 'SIGTERM'), 20);
+      },
+      ['exec', 'yes'],
+      {
+        output,
+        started: (found) => {
+          pid = found;
+        },
+      },
+    );
+    closeSync(output);
+    assert.deepEqual(ended, { code: 143, signal: null, stdout: '', stderr: '' });
+    assert.equal(jail.heard.filter(({ kind }) => kind === wireKind.signal).length, 4);
   });
 
   it('passes signals on to a command, and is ended by them as any other verb', async () => {

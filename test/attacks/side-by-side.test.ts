@@ -46,6 +46,27 @@ const attacker = (secret: string, name: string) => `
 
 const hasPython = spawnSync('python3', ['-c', 'import ctypes']).status === 0;
 
+/** Takes a stream of another command, and writes to it as long as somebody reads. */
+const taker = `
+import os, socket
+server = socket.socket(socket.AF_UNIX)
+server.bind("place")
+server.listen()
+print("ready", flush=True)
+connection, _ = server.accept()
+stream = socket.recv_fds(connection, 1, 1)[1][0]
+connection.send(b"x")
+try:
+    while True: os.write(stream, b"more\\n")
+except BrokenPipeError: pass`;
+
+const giver = `
+import socket
+connection = socket.socket(socket.AF_UNIX)
+connection.connect("place")
+socket.send_fds(connection, [b"x"], [1])
+connection.recv(1)`;
+
 /** What has a number that another may guess: processes, System V memory and semaphores, the port of a proxy. */
 const numbered = (key: number) => ({
   victim: `
@@ -143,6 +164,17 @@ forEachUser((user) => {
       assert.equal(signal, null, `ctx ${words.join(' ')} hangs: ${stderr}`);
     }
     assert.equal(await stage.inside(project, 'ls'), '');
+  });
+
+  test('a stream that one gives to another keeps it from no end', {
+    skip: hasPython ? false : 'no python3',
+  }, async () => {
+    const project = stage.project();
+    const first = stage.startCtx(project, ['exec', '--', 'python3', '-c', taker]);
+    await first.printed('ready');
+    const given = await stage.ctx(project, ['exec', '--', 'python3', '-c', giver], { timeoutSeconds: 30 });
+    assert.deepEqual([given.code, given.stdout.slice(0, 4)], [0, 'more']);
+    assert.equal((await first.finished).code, 0);
   });
 
   test('every process number, every key of shared memory and the proxy of the other lead nowhere', {

@@ -1,7 +1,9 @@
 /** What goes in and what comes out. */
 import assert from 'node:assert/strict';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { until } from '../support/process.js';
 import { useStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
@@ -96,6 +98,19 @@ forEachUser((user) => {
     stage.shell(project, `${stage.program} exec -- seq 100000 | head -n 1 | grep -qx 1`);
     const said = stage.shell(project, `${stage.program} exec -- echo x 2>&1 > /dev/full || true`);
     assert.equal(said, 'ctx: stdout of the command could not be written, the rest is lost (ENOSPC)\n');
+  });
+
+  test('a reader that takes nothing keeps no fork busy once ctx is killed', async () => {
+    const project = stage.project('mkfifo ../unread');
+    const unread = openSync(join(project, '../unread'), 'r+');
+    // As much as the pipes on the way have room for.
+    const script = 'head -c 150000 /dev/zero; echo written >&2; exec yes';
+    const run = stage.startCtx(project, ['exec', '--', 'sh', '-c', script], { stdio: ['ignore', unread, 'pipe'] });
+    await run.printed('written');
+    run.child.kill('SIGKILL');
+    await until(async () => (await stage.ctx(project, ['drop'])).code === 0, 'the fork is free', 30);
+    await run.finished;
+    closeSync(unread);
   });
 
   test('endless output with --json is kept up to the limit and counted beyond', async () => {

@@ -25,11 +25,13 @@ static bool harmless(int descriptor) {
   return S_ISCHR(about.st_mode) && about.st_rdev == makedev(1, 3);
 }
 
-void relays_open(bool terminal, struct relay relays[RELAYS]) {
+void relays_open(int processes, bool terminal, struct relay relays[RELAYS]) {
   for (int i = 0; i < RELAYS; i++) {
     struct relay *relay = &relays[i];
     relay_clear(relay);
-    if (harmless(i) || (terminal && isatty(i))) continue;
+    if (harmless(i)) continue;
+    if (i > 0) relay_open_anew(processes, i);
+    if (terminal && isatty(i)) continue;
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) fail("making a pipe for the command");
     relay->command_end = ends[i == 0 ? 0 : 1];

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* `terminal`: the command gets one of its own. */
-void relays_open(bool terminal, struct relay relays[RELAYS]);
+/* `processes`: a descriptor of the host's /proc. `terminal`: the command gets one of its own. */
+void relays_open(int processes, bool terminal, struct relay relays[RELAYS]);
 void relays_give(struct relay relays[RELAYS], uid_t uid, gid_t gid);
 /* A command of another user than its caller gets its pipes. */
 void give_streams(const struct plan *jail, const struct plan *command, struct relay relays[RELAYS]);

@@ -83,11 +83,19 @@ void terminal_restore(struct terminal *terminal) {
   person_terminal_restore(&terminal->person);
 }
 
-/* Until it has answered, or ended. */
+/* How long it is waited for once nobody waits for us. */
+enum { CARRIER_MILLISECONDS = 500 };
+
+/* Until it has answered, or ended: its terminal may take nothing for long. */
 static void await_carrier(const struct terminal *terminal) {
   char answer;
-  while (recv(terminal->carrier, &answer, 1, 0) < 0 && errno == EINTR)
-    ;
+  struct pollfd watched[] = {{.fd = terminal->carrier, .events = POLLIN}, {.fd = FD_LIFELINE, .events = POLLIN}};
+  for (int ready; (ready = poll(watched, 2, watched[1].fd < 0 ? CARRIER_MILLISECONDS : -1)) != 0;) {
+    if (ready > 0 && watched[0].revents) break;
+    if (ready > 0) watched[1].fd = -1;
+    if (ready < 0 && errno != EINTR) return;
+  }
+  recv(terminal->carrier, &answer, 1, MSG_DONTWAIT);
 }
 
 /* It alone has it from here on: the end of the carrier hangs the command's terminal up. */
