@@ -7,6 +7,7 @@ import { closeSync, readdirSync, readFileSync, realpathSync, statSync } from 'no
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { systemPath } from '../base/system-programs.js';
 import type { FuseLibrary } from './fuse-library.js';
+import { mountRemedy } from './refused-mount.js';
 
 export { type FuseLibrary, fuseLibrary } from './fuse-library.js';
 
@@ -49,7 +50,7 @@ export function mountPoint(directory: string): string {
 /** Of fusermount3, which the kernel did not start. */
 export function notStarted(operation: string, cause: Error): ErrnoError {
   if (hasCode(cause, 'ENOENT')) {
-    return new ErrnoError('ENOSYS', { operation, reason: 'fusermount3 is not installed', remedy, cause });
+    return new ErrnoError('ENOSYS', { operation, reason: `fusermount3 is not in ${systemPath}`, remedy, cause });
   }
   const { code, reason } = fromSystemError(cause, operation);
   return new ErrnoError(code, { operation, reason: `fusermount3 could not be started: ${reason}`, cause });
@@ -84,10 +85,7 @@ export async function mountFuse(library: FuseLibrary, options: MountOptions): Pr
     closeSync(ours);
     await watcher.end();
     const text = await complaints.text();
-    const nameless = text.includes('could not determine username');
-    const how = nameless
-      ? `it needs a user name for uid ${process.geteuid?.()} in /etc/passwd: add one, or mount as root`
-      : remedy;
+    const how = mountRemedy(text, process.geteuid?.() ?? 0);
     throw refuse('EPERM', options.directory, `fusermount3 refused: ${text || 'it said nothing'}`, how);
   }
   complaints.stop();

@@ -292,7 +292,7 @@ describe('where a tree can be mounted', () => {
 
   it('says that fusermount3 is missing only where it is', () => {
     for (const [code, expected, text] of [
-      ['ENOENT', 'ENOSYS', /not installed/],
+      ['ENOENT', 'ENOSYS', /fusermount3 is not in .*:\/usr\/bin:/],
       ['EAGAIN', 'EAGAIN', /could not be started/],
       ['EACCES', 'EACCES', /could not be started/],
     ] as const) {
