@@ -65,6 +65,15 @@ test('what is no message is answered as such, by its id where it has one, and th
   assert.deepEqual(await hears('{"result":{}}\n{"error":{"code":"x"},"id":null}\n'), [], 'no answer is answered');
 });
 
+test('a message that is not UTF-8 is refused, and nothing is done with what it could be read as', async () => {
+  const { taken, hears } = await stage();
+  const line = (said: object) => Buffer.from(`${JSON.stringify(said)}\n`, 'latin1');
+  const [byId] = await hears(line({ ...ping(7), params: { name: 'ä' } }));
+  const [unnamed] = await hears(line(['ä']));
+  assert.deepEqual([byId?.id, byId?.error?.code, unnamed?.id, unnamed?.error?.code], [7, -32_700, null, -32_700]);
+  assert.deepEqual([await hears(`${JSON.stringify(ping(8))}\n`), taken], [[], [ping(8)]]);
+});
+
 test('a message that is too long is refused when it ends, and nothing of it is kept', async () => {
   const { taken, hears } = await stage();
   const piece = Buffer.alloc(1 << 20, 'x');
@@ -87,6 +96,9 @@ test('an answer holds no half of a pair of surrogates, which many parsers refuse
     assert.deepEqual(JSON.parse(line), { jsonrpc: '2.0', id: 1, result: { text: expected } });
     assert.doesNotMatch(line.replaceAll('\\\\', ''), /\\ud/);
   }
+  await transport.send({ jsonrpc: '2.0', id: 1, result: { 'a\ud83d': 1, '\u0000\\ud83d': 1 } });
+  const line = (output.read() as Buffer).toString('utf8');
+  assert.deepEqual(JSON.parse(line).result, { 'a\ufffd': 1, '\u0000\\ud83d': 1 }, 'nor does a name in it');
 });
 
 test('a client that reads nothing is waited for until it does, or has gone', async () => {

@@ -2,6 +2,7 @@
  * The messages of one client: a line each, read from its end of our input, and answers written as lines. What is no message is
  * answered with the error of JSON-RPC that says so, and the next line is read: a client that waited for its answer would wait for ever.
  */
+import { isUtf8 } from 'node:buffer';
 import type { Readable, Writable } from 'node:stream';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
@@ -12,14 +13,23 @@ import type * as Protocol from './mcp-protocol.js';
 const lineFeed = 0x0a;
 const [parseError, invalidRequest] = [-32_700, -32_600];
 
-/** A text that is no Unicode cannot be read by every parser of JSON: half of a pair, or the name of a file that is not UTF-8. */
-function wellFormed(_name: string, value: unknown): unknown {
-  return typeof value === 'string' ? value.replace(/\p{Surrogate}/gu, '\ufffd') : value;
-}
+/** In what `JSON.stringify` writes: of a pair of surrogates only a half that is alone is escaped. */
+const escapes = /\\(?:ud[89a-f][0-9a-f]{2}|.)/g;
 
+/**
+ * A text that is no Unicode, in a value or a name, cannot be read by every parser of JSON: half of a pair, or the name of a file that is
+ * not UTF-8.
+ */
 function lineOf(message: unknown): string {
   const text = JSON.stringify(message);
-  return `${text.includes('\\ud') ? JSON.stringify(message, wellFormed) : text}\n`;
+  if (!text.includes('\\ud')) return `${text}\n`;
+  return `${text.replace(escapes, (each) => (each.length > 2 ? '\\ufffd' : each))}\n`;
+}
+
+/** What an answer to it is to have, as far as that can be read. */
+function idOf(value: unknown): string | number | null {
+  const { id } = membersOf(value);
+  return typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id)) ? id : null;
 }
 
 export class LineTransport implements Transport {
@@ -72,7 +82,8 @@ export class LineTransport implements Transport {
         `expected a message of at most ${mcpMessageBytes} bytes, got ${bytes}`,
       );
     }
-    const text = Buffer.concat(pieces).toString('utf8');
+    const line = Buffer.concat(pieces);
+    const text = line.toString('utf8');
     if (text.trim() === '') return;
     let value: unknown;
     try {
@@ -84,6 +95,8 @@ export class LineTransport implements Transport {
         `expected JSON: ${error instanceof Error ? error.message : 'not JSON'}`,
       );
     }
+    // What is read in its place would be written into a file, or run.
+    if (!isUtf8(line)) return void this.#refuse(idOf(value), parseError, 'expected UTF-8');
     this.#message(value);
   }
 
@@ -92,13 +105,12 @@ export class LineTransport implements Transport {
     if (success) return void this.onmessage?.(data);
     if (Array.isArray(value))
       return void this.#refuse(null, invalidRequest, 'expected one message a line, got a batch');
-    const { id = null, result, error } = membersOf(value);
+    const { result, error } = membersOf(value);
     // An answer is not answered: two that do not understand each other would never end.
     if (result !== undefined || error !== undefined) return;
-    const isId = typeof id === 'string' || Number.isSafeInteger(id);
     const reason =
       'expected a JSON-RPC 2.0 message: jsonrpc, method, params as an object, and id as a string or whole number';
-    this.#refuse(isId ? id : null, invalidRequest, reason);
+    this.#refuse(idOf(value), invalidRequest, reason);
   }
 
   #refuse(id: unknown, code: number, message: string): void {
