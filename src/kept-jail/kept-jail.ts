@@ -277,7 +277,8 @@ export class KeptJail {
         throw error;
       }
       run.ran();
-      const seen = await target.look(mounted.isDown, [...(mounted.followed?.entered ?? [])].slice(earlier));
+      const entered = [...(mounted.followed?.entered ?? [])].slice(earlier);
+      const seen = await run.seen(ran, () => target.look(mounted.isDown, entered));
       return await seen.envelope(run.end(ran, seen.facts));
     } finally {
       try {

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { RecordEntry } from '../audit/record.js';
+import { ErrnoError } from '../base/errno.js';
 import type { RunningJail } from '../jail/launch.js';
 import { readGroup } from '../vault/store/group.js';
 import { storePaths, vaultId, vaultPaths } from '../vault/store/layout.js';
@@ -222,6 +223,36 @@ describe('a command on a fork', () => {
       assert.deepEqual(await atWork(cwd), { live: [], dead: [] }, code);
     }
     assert.equal((await onItsFork(sh(cwd, 'true', { alone: true }))).exitCode, 0);
+  });
+
+  it('whose changes cannot be looked at afterwards has its end in the record, and the error says how it ended', async () => {
+    const cwd = project();
+    let isOver = false;
+    const diff = () => Promise.reject(new ErrnoError('EIO', { operation: 'tree diff', reason: 'it was killed' }));
+    const tree = new Proxy(host.tree, {
+      get(real, name) {
+        if (isOver && name === 'diff') return diff;
+        const found: unknown = Reflect.get(real, name);
+        return typeof found === 'function' ? found.bind(real) : found;
+      },
+    });
+    const onOutput = () => {
+      isOver = true;
+    };
+    const from = recorded.length;
+    await assert.rejects(onItsFork(sh(cwd, 'echo two > b; echo over; exit 3', { onOutput }), { ...host, tree }), {
+      code: 'EIO',
+      reason: 'the command ended (exit 3), and what it changed could not be looked at: it was killed',
+    });
+    assert.deepEqual(
+      since(from).map(({ status, facts }) => [status, facts?.['exitCode'], facts?.['unseen'], facts?.['changes']]),
+      [
+        ['begin', undefined, undefined, undefined],
+        ['failed', 3, 'EIO', undefined],
+      ],
+    );
+    assert.deepEqual(await atWork(cwd), { live: [], dead: [] });
+    assert.deepEqual(changesOf(await onItsFork(sh(cwd, 'cat b'))), []);
   });
 
   it('that needs no words is refused before anything is made', async () => {

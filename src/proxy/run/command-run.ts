@@ -2,6 +2,7 @@
  * One command on a target that is ready, from its beginning in the record to its report. Every command has one, in a jail of its own or
  * in one that is kept.
  */
+import { ErrnoError, orDiskError } from '../../base/errno.js';
 import { uniqueName } from '../../base/unique-name.js';
 import { secretNames } from '../grants/injected-secrets.js';
 import { withheld } from '../grants/runnable.js';
@@ -34,6 +35,12 @@ function beginFacts(request: ExecRequest, { place, resolved, facts }: CommandTar
     ...projectFact(request),
     ...facts,
   };
+}
+
+function unseen({ outcome }: JailRun, { code, operation, path, reason, remedy, cause }: ErrnoError): ErrnoError {
+  const how = outcome.signal === null ? `exit ${outcome.exitCode}` : `killed by ${outcome.signal}`;
+  const what = `the command ended (${how}), and what it changed could not be looked at: ${reason}`;
+  return new ErrnoError(code, { operation, path, reason: what, remedy, cause });
 }
 
 export class CommandRun {
@@ -83,9 +90,20 @@ export class CommandRun {
     this.#recorded.fail(error);
   }
 
-  /** It runs no longer; what it did is still to be looked at. */
+  /** It runs no longer. */
   ran(): void {
     this.#idle();
+  }
+
+  /** What it did. Where that cannot be seen there is no report, and how it ended is in the record all the same. */
+  async seen<Seen>(ran: JailRun, look: () => Promise<Seen>): Promise<Seen> {
+    try {
+      return await look();
+    } catch (thrown) {
+      const error = orDiskError(thrown);
+      this.end(ran, { unseen: error instanceof ErrnoError ? error.code : 'EIO' });
+      throw error instanceof ErrnoError ? unseen(ran, error) : error;
+    }
   }
 
   /** `did`: what was seen of it afterwards. */

@@ -28,7 +28,7 @@ export async function runOnTarget<Report>(
       throw error;
     }
     run.ran();
-    const seen = await target.look();
+    const seen = await run.seen(ran, () => target.look());
     return await seen.envelope(run.end(ran, seen.facts));
   } finally {
     target.close();
