@@ -50,7 +50,10 @@ forEachUser(
 
       const cut = await interrupt(stage, project, ['apply'], (count) => count > 0);
       assert.equal(cut.code, 130, cut.stderr);
-      assert.match(cut.stderr, /apply: interrupted by SIGINT: [1-9][\d,]* of 1,400 changes are written \(ECANCELED\)/);
+      assert.match(
+        cut.stderr,
+        /apply: interrupted by SIGINT: (at least|it had begun; a few of) .*1,400 changes (are|may be) written \(ECANCELED\)/,
+      );
       assert.match(cut.stderr, /try: ctx apply goes on with the rest; ctx apply --undo takes back what is written/);
       assert.ok(newNames(project) > 0);
       const ended = recordsOf(stage.store).findLast(({ type }) => type === 'apply');
@@ -63,7 +66,10 @@ forEachUser(
 
       const back = await interrupt(stage, project, ['apply', '--undo'], (count) => count < 1200);
       assert.equal(back.code, 130, back.stderr);
-      assert.match(back.stderr, /apply --undo: interrupted by SIGINT: .* changes are taken back \(ECANCELED\)/);
+      assert.match(
+        back.stderr,
+        /apply --undo: interrupted by SIGINT: .*1,400 changes (are|may be) taken back \(ECANCELED\)/,
+      );
       const undone = await stage.ctx(project, ['apply', '--undo']);
       assert.equal(undone.code, 0, undone.stderr);
       assert.match(undone.stdout, /, 1400 pending again\n$/);

@@ -65,7 +65,9 @@ import fcntl, os, socket, sys
 path, program, node, seals, cut, process, after = sys.argv[1:]
 about = os.stat(node)
 word = os.readlink(f'/proc/{process}/fd/4').removeprefix('/memfd:').removesuffix(' (deleted)')
-request = ['1', f'{about.st_dev}:{about.st_ino}', f'0 0 50000 {word}', '2', program, 'status']
+# Of the caller that left it: this one has the same.
+traits = open(f'/proc/{process}/cmdline').read().split('\\0')[-2]
+request = ['1', f'{about.st_dev}:{about.st_ino}', f'{traits} {word}', '2', program, 'status']
 request += [f'{name}={value}' for name, value in os.environ.items()]
 file = os.memfd_create('request', os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
 os.write(file, b''.join(os.fsencode(text) + b'\\0' for text in request)[:-1 if cut else None])

@@ -37,9 +37,17 @@ export function applyProgress(stream: NodeJS.WriteStream, title: string): ApplyP
 
 type Reached = readonly [done: number, of: number];
 
+const doneBy = (verb: string) => (verb === 'apply' ? 'written' : 'taken back');
+
 function shareOf(verb: string, [done, of]: Reached): string {
-  const share = `${done.toLocaleString('en')} of ${of.toLocaleString('en')} changes`;
-  return verb === 'apply' ? `${share} are written` : `${share} are taken back`;
+  return `${done.toLocaleString('en')} of ${of.toLocaleString('en')} changes are ${doneBy(verb)}`;
+}
+
+/** What was ended by a signal may have done a little more than it had told by then. */
+function leastOf(verb: string, [done, of]: Reached): string {
+  if (of === 0) return 'nothing was written';
+  if (done === 0) return `it had begun; a few of ${of.toLocaleString('en')} changes may be ${doneBy(verb)}`;
+  return `at least ${shareOf(verb, [done, of])}`;
 }
 
 const goesOn = (verb: string) =>
@@ -49,7 +57,7 @@ function interrupted(verb: string, signal: NodeJS.Signals, reached: Reached): Er
   const [, of] = reached;
   return new ErrnoError('ECANCELED', {
     operation: verb,
-    reason: `interrupted by ${signal}: ${of === 0 ? 'nothing was written' : shareOf(verb, reached)}`,
+    reason: `interrupted by ${signal}: ${leastOf(verb, reached)}`,
     ...(of === 0 ? {} : { remedy: goesOn(verb) }),
   });
 }

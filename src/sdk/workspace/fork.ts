@@ -75,18 +75,22 @@ export type OnProgress = (done: number, of: number) => void;
 function told(onProgress: OnProgress | undefined): Pick<ApplyRequest, 'onPlan' | 'onStep'> {
   if (onProgress === undefined) return {};
   let [done, of, fails] = [0, 0, false];
+  const tell = () => {
+    if (fails) return;
+    try {
+      onProgress(done, of);
+    } catch {
+      fails = true; // Half of the changes are written: the process that only looks on must not end it here.
+    }
+  };
   return {
     onPlan(steps) {
       [done, of] = [0, countSteps(steps)];
+      if (of > 0) tell();
     },
     onStep() {
       done += 1;
-      if (fails) return;
-      try {
-        onProgress(done, of);
-      } catch {
-        fails = true; // Half of the changes are written: the process that only looks on must not end it here.
-      }
+      tell();
     },
   };
 }
@@ -101,7 +105,7 @@ export interface ApplyOptions {
   /** Write files that programs outside run or obey, too. */
   readonly allowSensitive?: boolean;
   readonly dryRun?: boolean;
-  /** Told how many changes of how many are written, each time one more is. */
+  /** Told how many changes of how many are written: none when it begins, and each time one more is. */
   readonly onProgress?: OnProgress | undefined;
   /** Stops it, also between two files: ECANCELED. What is written stays; the next apply goes on, an undo takes it back. */
   readonly signal?: AbortSignal | undefined;
