@@ -22,7 +22,7 @@ import type { Attributes } from '../vfs/filesystem.js';
 import { type AgentGrant, isAbout, printAgentGrant } from './granted-texts.js';
 import { defaultToolPath, hostPathOf, tierDirectory } from './layout.js';
 import { liveText } from './live-status.js';
-import { calledToolFacts, objectFacts } from './object-facts.js';
+import { objectFacts } from './object-facts.js';
 import {
   findObject,
   installProgram,
@@ -247,20 +247,6 @@ describe('a policy of its own', () => {
     }
     writeFileSync(path, 'allow a_t tool:odd execute\n');
     assert.deepEqual([tool()?.problem, tool()?.facts.policy?.rules.length], [undefined, 1]);
-  });
-});
-
-describe('a tool that is called', () => {
-  it('is one that can be run: what only has control files is none, and a policy that is wrong is said', () => {
-    const { roots } = stage();
-    const authority = { toolPath: ['/ctx/tool'] } as unknown as Authority;
-    const facts = () => calledToolFacts(roots, authority, 'odd');
-    const { directory } = makeObject(roots, 'system', 'tool', 'odd', toolTexts('odd', {}));
-    assert.deepEqual([facts().exists, objectFacts(roots, authority, 'tool', 'odd').exists], [false, true]);
-    writeFileSync(join(dirname(directory), 'odd'), '', { mode: 0o755 });
-    assert.equal(facts().exists, true);
-    writeFileSync(join(directory, 'policy'), 'allow everything\n');
-    assert.throws(facts, refused('EINVAL'));
   });
 });
 

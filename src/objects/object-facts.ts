@@ -28,11 +28,8 @@ function directoryFacts(path: string): ObjectFacts {
   }
 }
 
-/**
- * What a call would run, found as its view finds it: a tool that has control files and no program is none there. EINVAL where its policy
- * cannot be read.
- */
-export function calledToolFacts(roots: ObjectRoots, authority: Authority, name: string): ObjectFacts {
+/** One that every installation has, or one of a source: found as a view finds it. EINVAL where its policy cannot be read. */
+function toolWithoutFiles(roots: ObjectRoots, authority: Authority, name: string): ObjectFacts {
   const catalogue = withSources(withBuiltIns(catalogueOf(roots)), roots);
   const { facts = missing, problem } = toolHit(catalogue, { authority, now: 0 }, name) ?? {};
   if (problem !== undefined) throw new ErrnoError('EINVAL', { operation: `tool ${name}`, reason: problem });
@@ -49,7 +46,7 @@ export function objectFacts(
     case 'tool': {
       const object = findObject(roots, 'tool', name);
       return object === undefined
-        ? calledToolFacts(roots, authority, name)
+        ? toolWithoutFiles(roots, authority, name)
         : toolFacts(roots, authority.toolPath, object);
     }
     case 'agent': {

@@ -19,7 +19,7 @@ import { judgeAddresses, networkRules } from '../../network/allow-list.js';
 import { literalAddress, parseTarget } from '../../network/host-name.js';
 import { addressesOfHost } from '../../network/own-addresses.js';
 import { resolveByHost } from '../../network/resolve-name.js';
-import { calledToolFacts, objectFacts } from '../../objects/object-facts.js';
+import { objectFacts } from '../../objects/object-facts.js';
 import { runsWithoutAsking } from '../../proxy/approval/action.js';
 import { judgeCommand } from '../../proxy/approval/decide-request.js';
 import type { ResolvedAuthority } from '../../proxy/grants/authority-of.js';
@@ -189,17 +189,13 @@ export async function whyObject(
   const resolved = await surfaceOf(host, place, options);
   const { authority, digest } = resolved;
   const { uid, gid } = authority.identity;
-  const roots = { root: host.root, uid, system: host.system };
   const { verdict, steps } = explainDecision({
     authority,
     credential: { uid, gid },
     class: objectClass,
     name,
     permission,
-    object:
-      objectClass === 'tool'
-        ? calledToolFacts(roots, authority, name)
-        : objectFacts(roots, authority, objectClass, name),
+    object: objectFacts({ root: host.root, uid, system: host.system }, authority, objectClass, name),
     now: now(host),
     used: usedSoFarOf(resolved),
   });
