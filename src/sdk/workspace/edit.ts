@@ -9,7 +9,8 @@ export interface Edit {
   readonly all?: boolean | undefined;
 }
 
-const halfPair = /\p{Surrogate}/u;
+/** Written it would be another text. */
+export const halfPair = /\p{Surrogate}/u;
 
 export interface Edited {
   readonly text: string;

@@ -56,6 +56,14 @@ test('a file is read and written up to its limit, and refused beyond it before a
   assert.equal(seen.length, 1);
 });
 
+test('a text with half of a character is not written', async () => {
+  const seen: Asked[] = [];
+  for (const half of ['a\ud83d', '\ude00b'])
+    await assert.rejects(jailOf({}, seen).write('f', half), { code: 'EINVAL' });
+  await jailOf({}, seen).write('f', '\ud83d\ude00');
+  assert.equal(seen.length, 1);
+});
+
 test('an edit of what is not UTF-8 is refused, and nothing is written', async () => {
   const seen: Asked[] = [];
   const jail = jailOf({ stdout: Buffer.from([0x61, 0xff]) }, seen);

@@ -11,7 +11,7 @@ import type { Envelope } from '../../proxy/report/envelope.js';
 import { type Command, formOf, type RunOptions } from '../options.js';
 import { startingPlace } from '../place.js';
 import { endedBy } from './cancellation.js';
-import { type Edit, edited } from './edit.js';
+import { type Edit, edited, halfPair } from './edit.js';
 import {
   entriesOf,
   failureOf,
@@ -176,6 +176,14 @@ export class WorkspaceJail {
 
   /** Makes or overwrites a file in the fork, and the directories above it. One rollback undoes it. */
   async write(path: string, content: string | Uint8Array, options: FileOptions = {}): Promise<Envelope> {
+    if (typeof content === 'string' && halfPair.test(content)) {
+      throw new ErrnoError('EINVAL', {
+        operation: 'write',
+        path,
+        reason: 'expected a text without half of a surrogate pair',
+        remedy: 'take the whole character',
+      });
+    }
     const input = typeof content === 'string' ? Buffer.from(content) : content;
     if (input.length > sdkFileBytes) {
       throw new ErrnoError('EFBIG', {
