@@ -1,10 +1,11 @@
 /** What an agent has at `/ctx/home` and by mount lines whose source is there; and the objects that root keeps for every user. */
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import type { Envelope } from '../../src/sdk/report.js';
 import { agentWith, exec, fails, ok, withoutViews } from '../support/agents.js';
-import { type Stage, useWarmStage } from '../support/stage.js';
+import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { configuration, serverOf } from '../support/tool-sources.js';
 import { forEachUser, isRoot, spawnIdentity } from '../support/users.js';
 
@@ -53,6 +54,21 @@ forEachUser((user) => {
       assert.equal(existsSync(homeOf('coder')), false);
       await mountingAgent(stage, one, 'coder', '', 'tool:fs.read execute');
       assert.equal(await said(stage, one, 'coder', 'ls ~/data'), '');
+    });
+
+    test('what is kept of its runs it only reads, also where a path that it may read is in it', async () => {
+      const project = stage.project();
+      await agentWith(stage, project, 'reader', 'tool:fs.read execute');
+      for (const part of ['log', 'session']) {
+        mkdirSync(join(stage.home, part, 'shown'), { recursive: true });
+        if (isRoot) chownSync(join(stage.home, part), user.uid, user.gid);
+      }
+      const script = 'for part in log session; do ls ~/$part; mv ~/$part ~/moved; touch ~/$part/x; done 2>&1';
+      const read = ['log', 'session'].flatMap((part) => ['--read', join(stage.home, part, 'shown')]);
+      const words = ['exec', '--json', '--agent', 'reader', ...read, '--', 'sh', '-c', script];
+      const { stdout, stderr } = await stage.ctx(project, words);
+      const text = (parseJson(stdout, stderr) as Envelope).stdout?.text ?? '';
+      assert.match(text, /^(shown\n.*(busy|Read-only file system)\n.*Read-only file system\n){2}$/, text);
     });
 
     test('several first commands at once share one home', async () => {

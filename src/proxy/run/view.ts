@@ -115,10 +115,10 @@ function homeOf(view: View, home: string, own: string | AgentHome): ShownHome {
   }
   const kind = { target: home, access: 'read write' } as const;
   if (typeof own === 'string') return { home, shared: [{ source: own, ...kind, ofFork: true }], readOnly: [] };
-  // Where the view has something of its own at or in one of them, that is shown.
+  // Where the view has something of its own at one of them, that is shown; to what it may write in one, all of it has to stay writable.
   const kept = keptParts
     .map((part) => posix.join(home, part))
-    .filter((path) => view.covering(path) === undefined && view.beneath(path).length === 0);
+    .filter((path) => view.covering(path) === undefined && view.beneath(path).every(({ access }) => access === 'read'));
   return { home, shared: [{ source: own.directory, ...kind }], readOnly: kept };
 }
 
