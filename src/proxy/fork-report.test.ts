@@ -5,12 +5,17 @@ import { closeSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { readForkMeta } from '../vault/store/fork-meta.js';
 import { readGroup } from '../vault/store/group.js';
 import { vaultId, vaultPaths, workspaceRoot } from '../vault/store/layout.js';
 import { Member } from '../vault/store/member.js';
+import { closeFork, openFork } from '../vault/vault.js';
+import type { AskedTree } from './asked-tree.js';
 import { execute } from './execute.js';
+import { placeOf as placeOfProject } from './host.js';
 import { testHost } from './host-fixture.js';
 import type { ExecRequest } from './run/exec-request.js';
+import { isUndoNoted } from './run/fork-target.js';
 import { onFork } from './run/open-fork-target.js';
 
 const { host, project, recorded } = testHost();
@@ -91,6 +96,33 @@ describe('the warnings of a report', () => {
       );
     } finally {
       rmSync(path);
+    }
+  });
+});
+
+describe('what a command wrote to a tree', () => {
+  it('is undone by a rollback where the checkpoint could be told, else the report says why not', async () => {
+    const cwd = project({ a: '' });
+    const { store, tree } = host;
+    const { origin, owner } = placeOfProject(host, cwd);
+    await run(cwd, 'true');
+    const fork = await openFork({ store, tree, origin, owner, wait: true, purpose: 'test' });
+    const undo = [{ file: '/tree', before: 'one', after: 1 }];
+    const outcome = () => ({ changes: [], more: 0, undo, undoable: true });
+    const trees = [{ writable: true, outcome } as unknown as AskedTree];
+    const [checkpoint, isKept] = [fork.meta.checkpoints[0]?.id ?? 0, false];
+    const unwritten: string[] = [];
+    try {
+      assert.equal(isUndoNoted({ fork, checkpoint, isKept, trees }, unwritten), true);
+      assert.deepEqual(readForkMeta(fork.place.directory)?.checkpoints[0]?.trees, undo);
+      assert.equal(isUndoNoted({ fork, checkpoint, isKept: true, trees: [] }, unwritten), true);
+      assert.deepEqual(unwritten, []);
+      // Where its state cannot be written, as on a full disk.
+      const lost = { ...fork, place: { ...fork.place, directory: join(fork.place.directory, 'none') } };
+      assert.equal(isUndoNoted({ fork: lost, checkpoint, isKept, trees }, unwritten), false);
+      assert.match(unwritten.join(), /^could not write how to undo what it changed in mounted trees: .* \(ENOENT\)$/);
+    } finally {
+      closeFork(fork);
     }
   });
 });

@@ -13,6 +13,7 @@ import { readVaultMeta } from '../../vault/store/vault-meta.js';
 import { countChanges, unlistedNotes } from '../../vault/tree/too-deep.js';
 import type { Problem } from '../../vault/tree/tree.js';
 import type { OpenFork } from '../../vault/vault.js';
+import type { AskedTree } from '../asked-tree.js';
 import { withAgentView } from '../grants/agent-view.js';
 import { apartView } from '../grants/apart-view.js';
 import { readOnlyByRequest } from '../grants/read-only-by-request.js';
@@ -20,12 +21,13 @@ import { treeText, withTrees } from '../grants/served-trees.js';
 import type { Host } from '../host.js';
 import { driftWarnings } from '../report/drift-warnings.js';
 import type { Envelope } from '../report/envelope.js';
-import { mountReports, mountWarnings } from '../report/mount-reports.js';
+import { type MountedFor, mountReports, mountWarnings } from '../report/mount-reports.js';
 import { recordedRefusal } from '../report/recorded-refusal.js';
 import { refusedEntry } from './authority-for.js';
 import { mountsOf } from './fork-mounts.js';
 import { changesBetween } from './group-part.js';
 import type { Ready } from './join-fork.js';
+import { keepGoing } from './recorded-run.js';
 import type { CommandTarget, Decided, Seen, TargetCommand, TargetReport } from './target.js';
 import { viewOf } from './view.js';
 
@@ -138,6 +140,21 @@ async function seenOf(
   };
 }
 
+interface WrittenTrees extends Pick<MountedFor, 'isKept'> {
+  readonly fork: OpenFork;
+  readonly checkpoint: number;
+  readonly trees: readonly AskedTree[];
+}
+
+/** Whether a rollback to the checkpoint takes back what the command wrote to trees, too: where that cannot be written, it does not. */
+export function isUndoNoted({ fork, checkpoint, isKept, trees }: WrittenTrees, unwritten: string[]): boolean {
+  const undo = trees.flatMap((tree) => tree.outcome()?.undo ?? []);
+  const isUndone = mountReports(trees, { isKept, hasCheckpoint: true }).some(({ undoable }) => undoable);
+  if (!isUndone || undo.length === 0) return true;
+  const what = 'how to undo what it changed in mounted trees';
+  return keepGoing(unwritten, what, () => noteTrees(fork, checkpoint, undo)) !== undefined;
+}
+
 async function envelopeOf(
   { request, place, resolved, synced, keptJail, warnings }: OnFork,
   after: CommandReport & Pick<Envelope, 'entered' | 'clashes'>,
@@ -147,12 +164,13 @@ async function envelopeOf(
   const { fork, checkpoint } = synced;
   const { trees = [] } = request;
   const drift = await driftWarnings(fork, synced.entered);
-  const how = { isKept: keptJail !== undefined, hasCheckpoint: checkpoint !== null };
+  const unwritten: string[] = [];
+  const isKept = keptJail !== undefined;
+  const how = {
+    isKept,
+    hasCheckpoint: checkpoint !== null && isUndoNoted({ fork, checkpoint, isKept, trees }, unwritten),
+  };
   const mounts = mountReports(trees, how);
-  if (checkpoint !== null && mounts.some(({ undoable }) => undoable)) {
-    const undo = trees.flatMap((tree) => tree.outcome()?.undo ?? []);
-    if (undo.length > 0) noteTrees(fork, checkpoint, undo);
-  }
   return {
     ...report,
     workspace: { origin: place.origin, vault: fork.id, fork: fork.name },
@@ -170,6 +188,7 @@ async function envelopeOf(
     warnings: [
       ...(fork.warnings ?? []),
       ...report.warnings,
+      ...unwritten,
       ...[...fork.problems, ...synced.problems].map(describe),
       ...drift,
       ...unlistedNotes(after.pending),

@@ -59,7 +59,7 @@ export interface EndedRun {
  * After the command has run, its report is worth more than what is written about it: a full disk, which may be the command's
  * own doing, is said in the report. That it began is in the record already.
  */
-function keepGoing<T>(warnings: string[], what: string, write: () => T): T | undefined {
+export function keepGoing<T>(warnings: string[], what: string, write: () => T): T | undefined {
   try {
     return write();
   } catch (error) {
