@@ -76,6 +76,19 @@ forEachUser(
         assert.equal((await run()).code, 0);
       }),
     );
+
+    test('as many commands run at once as it has descriptors for', { skip }, () =>
+      inKeptJail(stage, async ({ project, pid: jail }) => {
+        const script = 'echo started; until test -e stop; do sleep 0.05; done';
+        const running = Array.from({ length: 12 }, () => stage.startCtx(project, ['exec', '--', 'sh', '-c', script]));
+        for (const command of running) await command.printed('started');
+        // A few more than those that are open: far fewer than what could be watched of so many commands.
+        allow(jail, descriptorsOf(jail) + 12);
+        const last = await stage.ctx(project, ['exec', '--', 'touch', 'stop']);
+        assert.equal(last.code, 0, last.stderr);
+        for (const command of running) assert.equal((await command.finished).code, 0);
+      }),
+    );
   },
   { concurrency: 1 },
 );

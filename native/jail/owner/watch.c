@@ -236,8 +236,22 @@ static int patience(struct jail_context *jail, bool is_behind) {
   return is_behind && (wanted < 0 || wanted > PERSON_LOOK_MILLISECONDS) ? PERSON_LOOK_MILLISECONDS : wanted;
 }
 
+enum { MOST_WATCHED = FIRST_COMMAND + MOST_COMMANDS * WATCHED_OF_COMMAND };
+
+/* As poll(2), which refuses more entries than this process may have open files, also where there is no file in them. */
+static int poll_files(struct pollfd *watched, nfds_t count, int milliseconds) {
+  static struct pollfd files[MOST_WATCHED];
+  nfds_t many = 0;
+  for (nfds_t i = 0; i < count; i++)
+    if (watched[i].fd >= 0) files[many++] = watched[i];
+  const int ready = poll(files, many, milliseconds);
+  many = 0;
+  for (nfds_t i = 0; i < count; i++) watched[i].revents = watched[i].fd >= 0 && ready > 0 ? files[many++].revents : 0;
+  return ready;
+}
+
 void watch(struct jail_context *jail) {
-  static struct pollfd watched[FIRST_COMMAND + MOST_COMMANDS * WATCHED_OF_COMMAND];
+  static struct pollfd watched[MOST_WATCHED];
   watched[WATCH_LIFELINE] = (struct pollfd){.fd = FD_LIFELINE, .events = POLLIN};
   watched[WATCH_SIGNALS] = (struct pollfd){.fd = jail->signals, .events = POLLIN};
   /* Looked at and never read: see stop_here. */
@@ -254,7 +268,7 @@ void watch(struct jail_context *jail) {
     watched[WATCH_LEFT] = (struct pollfd){.fd = jail->left_calls, .events = POLLIN};
     /* Commands end with it, and their ends are said first. */
     watched[WATCH_INIT] = (struct pollfd){.fd = count == 0 ? init : -1, .events = POLLIN};
-    int ready = poll(watched, FIRST_COMMAND + count * WATCHED_OF_COMMAND, patience(jail, is_behind));
+    int ready = poll_files(watched, FIRST_COMMAND + count * WATCHED_OF_COMMAND, patience(jail, is_behind));
     if (ready < 0 && errno != EINTR) fail("waiting");
     look_in_time(jail, &watched[FIRST_COMMAND]);
     if (count > 0) held_look(&jail->held);
