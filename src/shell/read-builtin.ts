@@ -32,6 +32,14 @@ export function hiddenCode(word: Word, reader: Reader, around: Surroundings): re
   });
 }
 
+const assigns =
+  /(?<![\w$])([A-Za-z_]\w*)(?:\[[^\]]*\])?\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|(?:\+\+|--)\s*([A-Za-z_]\w*)/g;
+
+/** Arithmetic sets variables, too. A number is a name of a file, and of a directory: `((BASH_ENV=5))`. */
+export function assignedIn(calculation: string): readonly Reading[] {
+  return [...calculation.matchAll(assigns)].flatMap(([, first, second]) => poisoned(first ?? second ?? ''));
+}
+
 /** A prompt: its escapes are read first, then it is expanded as between double quotes. */
 export function promptCode(word: Word, reader: Reader, around: Surroundings): readonly Reading[] {
   const value = knownValue(word);
@@ -107,10 +115,12 @@ export function readDeclaration(call: ProgramCall): Reading {
   if (call.around.grammar === 'zsh' && call.words.some((word) => isFlag(word) && isOddDeclaration(word.start)))
     return unreadable(call.text, 'zsh makes something else of such a variable: use bash');
   const refers = call.words.some((word) => /^-[a-zA-Z]*n/.test(word.start));
+  const counts = call.words.some((word) => /^-[a-zA-Z]*i/.test(word.start));
   const parts = operands.flatMap((word) => {
     const assigned = split(word);
     const own = assigned === undefined ? undefined : assignmentReading(assigned, call);
-    const other = refers ? poisoned(knownValue(assigned?.value) ?? '') : [];
+    const text = knownValue(assigned?.value) ?? '';
+    const other = [...(refers ? poisoned(text) : []), ...(counts ? assignedIn(text) : [])];
     return [...(own === undefined ? [] : [own]), ...other, ...hiddenCode(word, call.reader, call.around)];
   });
   return reading(
@@ -133,10 +143,11 @@ function isText(name: string, word: Word, before: Word | undefined): boolean {
   return before === undefined || !/^(?:-[vR]?)?$/.test(before.start);
 }
 
-/** `read mapfile readarray unset wait let test [`: their words are names, or are evaluated. */
+/** `read mapfile readarray unset wait getopts let test [`: their words are names, or are evaluated. */
 export function readNames(call: ProgramCall): Reading {
   const [name = ''] = call.called;
-  const sets = ['read', 'mapfile', 'readarray', 'unset', 'wait'].includes(name);
+  const counted = name === 'let' ? call.words.flatMap((word) => word.values ?? []) : [];
+  const sets = ['read', 'mapfile', 'readarray', 'unset', 'wait', 'getopts'].includes(name);
   const parts = call.words.flatMap((word, at) => [
     ...(isText(name, word, call.words[at - 1]) ? [] : hiddenCode(word, call.reader, call.around)),
     ...(sets ? poisoned(knownValue(word) ?? '') : []),
@@ -144,7 +155,7 @@ export function readNames(call: ProgramCall): Reading {
   const takes = name === 'mapfile' || name === 'readarray';
   const callbacks = takes ? optionValues('-C', optionsOf({ values: '-C -c -d -n -O -s -u' }, call.words, true)) : [];
   const run = callbacks.map((word) => textReading(call, withMore(word)));
-  return reading(call, readOnly, `${name} is read_only`, [...parts, ...run]);
+  return reading(call, readOnly, `${name} is read_only`, [...parts, ...counted.flatMap(assignedIn), ...run]);
 }
 
 /** A variable, or one of an array, that is set to what is not looked at. */

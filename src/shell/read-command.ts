@@ -56,7 +56,7 @@ export const handlers: Readonly<Record<string, Handler>> = {
   ...forAll('trap', readTrap),
   ...forAll('alias', readAlias),
   ...forAll('export declare typeset local readonly', readDeclaration),
-  ...forAll('read mapfile readarray unset wait let test [', readNames),
+  ...forAll('read mapfile readarray unset wait getopts let test [', readNames),
   ...forAll('printf', readPrintf),
   ...forAll('complete compgen', readCompletion),
   ...forAll('fc', readFc),

@@ -3,7 +3,6 @@ import type {
   ArithmeticCommand,
   Assignment,
   Command,
-  DoubleQuotedPart,
   forEachChild,
   ParameterExpansionPart,
   ParsedScript,
@@ -15,8 +14,9 @@ import type {
 } from 'unbash';
 import { classesOf, networked, readOnly } from './classes.js';
 import { redirectionClasses } from './host-paths.js';
+import { dividesInSh, expansionsThatEndEarlier, hasOverlooked } from './parser-gaps.js';
 import { isWithin, type Stretches } from './reach.js';
-import { assignmentReading, hiddenCode, poisoned, promptCode } from './read-builtin.js';
+import { assignedIn, assignmentReading, hiddenCode, poisoned, promptCode } from './read-builtin.js';
 import { allClasses, holding, type Reading, unreadable } from './reading.js';
 import type { Reader, ShellInput, Surroundings } from './surroundings.js';
 import { fieldsFrom, knownValue, plainWord, textFrom, unknownWord, type Word, wordFrom } from './word.js';
@@ -29,13 +29,6 @@ export interface ScriptVisit {
   /** Where functions of the text are in force; in a text within it, whose places are its own, none is known to be. */
   readonly functions: Stretches;
 }
-
-/** Where single quotes are letters, a brace between two of them ends the expansion: `"${x-'}'}"`. */
-const endsEarlier = /'[^']*\}/;
-/** In a word that the parser took for plain. Where the index of an array has blanks, it does not look for substitutions. */
-const isOverlooked = /`|\$[({]/;
-/** A `sh` without arrays takes this for more than one word. */
-const divides = /[\s;&|<>()#\\]/;
 
 const evaluates = /^-(?:eq|ne|lt|le|gt|ge|v)$/;
 
@@ -103,12 +96,14 @@ export class ScriptReading {
       case 'Word': {
         if (around.grammar === 'zsh' && isLookedUpByZsh(node.text))
           return [unreadable(node.text, 'zsh looks up a program for it: use bash')];
-        if (node.parts !== undefined || !isOverlooked.test(node.text.replace(/\\./gs, '')))
-          return this.#inside(node, around);
+        if (!hasOverlooked(node)) return this.#inside(node, around);
         return [unreadable(node.text, 'a substitution beside an index that cannot be read')];
       }
       case 'DoubleQuoted':
-        return [...this.#inside(node, around), ...this.#earlierEnds(node)];
+        return [
+          ...this.#inside(node, around),
+          ...expansionsThatEndEarlier(node).map(({ text }) => unreadable(text, 'shells do not agree where this ends')),
+        ];
       case 'SingleQuoted':
         return this.#letters(node, around);
       case 'AnsiCQuoted':
@@ -124,12 +119,7 @@ export class ScriptReading {
         return [...this.#evaluated(node, around), ...this.#asCommands(node, around)];
       case 'ArithmeticFor': {
         const counted = [node.initialize, node.test, node.update];
-        return [
-          ...counted.flatMap((each) =>
-            each === undefined ? [] : this.#node(each, { ...around, quotesAreLetters: true }),
-          ),
-          ...this.#node(node.body, around),
-        ];
+        return [...counted.flatMap((each) => this.#calculated(each, around)), ...this.#node(node.body, around)];
       }
       case 'ArithmeticWord':
         return node.parts === undefined
@@ -146,17 +136,18 @@ export class ScriptReading {
         return [this.#reader.text(`: ${operand}`, { ...around, quotesAreLetters: true })];
       }
       case 'ParameterExpansion': {
-        const index = node.index === undefined ? [] : this.#node(node.index, { ...around, quotesAreLetters: true });
         const operation = node.operation === undefined ? [] : this.#node(node.operation, around);
-        return [...this.#prompt(node, around), ...index, ...operation];
+        const set = this.#default(node, around);
+        return [...this.#prompt(node, around), ...this.#calculated(node.index, around), ...operation, ...set];
       }
       case 'Assignment':
-        if (around.grammar === 'sh' && divides.test(node.index?.text ?? ''))
+        if (around.grammar === 'sh' && dividesInSh(node.index))
           return [unreadable(node.text, 'sh may not know arrays: use bash')];
-        return [
-          ...(node.index === undefined ? [] : this.#node(node.index, { ...around, quotesAreLetters: true })),
-          ...this.#node(node.value, around),
-        ];
+        return [...this.#calculated(node.index, around), ...this.#node(node.value, around)];
+      case 'FileDescriptorVariable':
+        return poisoned(node.name);
+      case 'Coproc':
+        return [...poisoned(node.name?.value ?? ''), ...this.#inside(node, around)];
       case 'ArrayValue':
         return node.elements.flatMap((each) =>
           this.#node(each, {
@@ -186,16 +177,22 @@ export class ScriptReading {
 
   /** As arithmetic, or as what is between double quotes. */
   #evaluated(node: SyntaxNode, around: Surroundings): readonly Reading[] {
-    return this.#inside(node, { ...around, quotesAreLetters: true });
+    const assigned = node.type === 'HereDocBody' ? [] : assignedIn(this.#text(node));
+    return [...assigned, ...this.#inside(node, { ...around, quotesAreLetters: true })];
   }
 
-  /** A shell in POSIX mode ends the string there, and runs what follows. */
-  #earlierEnds({ parts }: DoubleQuotedPart): readonly Reading[] {
-    return parts.flatMap((part) => {
-      if (part.type !== 'ParameterExpansion' || part.operation?.type !== 'Default') return [];
-      const operand = part.operation.operand.text.replace(/\\.|\$\{\w+\}/gs, '');
-      return endsEarlier.test(operand) ? [unreadable(part.text, 'shells do not agree where this ends')] : [];
-    });
+  /** An index, or a part of a loop that counts. */
+  #calculated(node: SyntaxNode | undefined, around: Surroundings): readonly Reading[] {
+    if (node === undefined) return [];
+    return [...assignedIn(this.#text(node)), ...this.#node(node, { ...around, quotesAreLetters: true })];
+  }
+
+  /** `${X:=a}` sets it. */
+  #default({ parameter, operation, text }: ParameterExpansionPart, around: Surroundings): readonly Reading[] {
+    if (operation?.type !== 'Default' || !operation.operator.includes('=')) return [];
+    const value = wordFrom(operation.operand, around.variables);
+    const reading = assignmentReading({ name: parameter, value }, { reader: this.#reader, around, text });
+    return reading === undefined ? [] : [reading];
   }
 
   #letters({ value }: { readonly value: string }, around: Surroundings): readonly Reading[] {
@@ -223,7 +220,10 @@ export class ScriptReading {
 
   /** Numbers and names in a test are evaluated. */
   #test(expression: TestExpression, around: Surroundings): readonly Reading[] {
-    const hidden = (word: SyntaxWord) => hiddenCode(wordFrom(word, around.variables), this.#reader, around);
+    const hidden = (node: SyntaxWord) => {
+      const word = wordFrom(node, around.variables);
+      return [...hiddenCode(word, this.#reader, around), ...(word.values ?? []).flatMap(assignedIn)];
+    };
     switch (expression.type) {
       case 'TestBinary':
         return evaluates.test(expression.operator) ? [...hidden(expression.left), ...hidden(expression.right)] : [];
@@ -361,6 +361,7 @@ export class ScriptReading {
         input = known === undefined ? { kind: 'stream', networked: false } : { kind: 'text', text: known };
         continue;
       }
+      if (redirection.descriptor !== undefined) readings.push(...this.#node(redirection.descriptor, around));
       const { target } = redirection;
       if (target === undefined) {
         readings.push(unreadable(this.#text(redirection), 'a redirection to nowhere'));

@@ -71,6 +71,13 @@ function shellOptions(words: readonly Word[]) {
   return { letters, long, given: words.slice(0, at), rest: words.slice(at) };
 }
 
+/** Where the file is is computed, what it is called is not: `. "$HOME/.cargo/env"`. What comes through a descriptor has no name. */
+function isNamedFile({ text, start, end, splits }: Word): boolean {
+  const isWhole = !splits || /^\$(?:HOME|\{HOME\}|PWD|\{PWD\})\//.test(text);
+  const name = /\/([^/]+)$/.exec(end)?.[1] ?? '';
+  return isWhole && !/^\/(?:proc|dev)/.test(start) && name !== '' && !/^(?:stdin|\d+|\.\.?)$|[*?[\]{}]/.test(name);
+}
+
 export function readShell(call: ProgramCall): Reading {
   const { letters, long, given, rest } = shellOptions(call.words);
   const name = call.called.join(' ');
@@ -104,7 +111,7 @@ export function readShell(call: ProgramCall): Reading {
   }
   if (letters.has('-s') || first === undefined) return fromInput(call, false);
   const path = knownValue(first);
-  if (path === undefined && (first.start === '' || first.splits)) {
+  if (path === undefined && (first.start === '' || first.splits) && !isNamedFile(first)) {
     return unreadable(call.text, `${name} runs a script whose name is computed: ${first.text}`);
   }
   if (path === '/dev/stdin' || path === '/proc/self/fd/0' || path === '/dev/fd/0') return fromInput(call, false);
@@ -137,7 +144,7 @@ export function readSource(call: ProgramCall): Reading {
   const [file] = call.words;
   const path = knownValue(file);
   if (file === undefined) return reading(call, readOnly, 'no file is named');
-  if (path === undefined && (file.start === '' || file.splits)) {
+  if (path === undefined && (file.start === '' || file.splits) && !isNamedFile(file)) {
     return unreadable(call.text, `it runs a file whose name is computed: ${file.text}`);
   }
   if (path === '/dev/stdin' || path?.startsWith('/dev/fd/') === true || path?.startsWith('/proc/') === true) {

@@ -20,7 +20,26 @@ const changes =
 /** They look, but for options by which they write a file, load code or run a program. */
 const writesBy: Programs = {
   file: { is: 'r', with: { '-C --compile': 'm' }, values: '-m --magic-file -f --files-from -F -P -e', unsure: 'm' },
-  ...each('ag ack bat delta', { is: 'r', text: '--pager', unsure: 'm' }),
+  ...each('ag ack delta', { is: 'r', text: '--pager', unsure: 'm' }),
+  bat: {
+    is: 'r',
+    text: '--pager',
+    with: { '--generate-config-file': 'm' },
+    matching: { '^cache$': 'm' },
+    unsure: 'm',
+  },
+  'nvidia-smi': {
+    is: 'r',
+    dashes: 'single',
+    with: {
+      '-f --filename --debug': 'm',
+      '-pm --persistence-mode -e --ecc-config -p --reset-ecc-errors -c --compute-mode -r --gpu-reset': 'm',
+      '-pl --power-limit -ac --applications-clocks -lgc --lock-gpu-clocks -mig --multi-instance-gpu': 'm',
+    },
+    unsure: 'm',
+  },
+  sensors: { is: 'r', with: { '-s --set': 'm' }, unsure: 'm' },
+  blkid: { is: 'r', with: { '-g --garbage-collect -w': 'm' }, unsure: 'm' },
   sdiff: { is: 'r', with: { '-o --output --diff-program': 'm' }, values: '-o --output -w -I', unsure: 'm' },
   diff3: { is: 'r', with: { '--diff-program': 'm' }, unsure: 'm' },
   /** `@FILE` holds further options. */
@@ -30,7 +49,13 @@ const writesBy: Programs = {
     matching: { '^@': 'm' },
     unsure: 'm',
   }),
-  xmllint: { is: 'r', with: { '-o --output': 'm', '--shell': 'i' }, values: '-o --output', unsure: 'm' },
+  xmllint: {
+    is: 'r',
+    with: { '-o --output': 'm', '--shell': 'i' },
+    matching: { '^(https?|ftp)://': 'n' },
+    values: '-o --output',
+    unsure: 'm',
+  },
   cloc: {
     is: 'r',
     with: {

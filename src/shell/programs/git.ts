@@ -10,7 +10,20 @@ const remoteRun = { text: '--upload-pack --receive-pack --exec', matching: { '^e
 
 const subcommands: Programs = {
   ...each('log diff show rev-list diff-tree diff-index diff-files whatchanged', walk),
-  ...each('status shortlog rev-parse ls-files ls-tree cat-file describe', look),
+  ...each('status shortlog rev-parse ls-files ls-tree describe', look),
+  'cat-file': { ...look, with: { '--textconv --filters': 'm' } },
+  'symbolic-ref': { is: 'r', operands: { 2: 'm' }, with: { '-d --delete -m': 'm' }, values: '-m', unsure: 'm' },
+  'hash-object': { is: 'r', with: { '-w': 'm' }, values: '-t', unsure: 'm' },
+  'format-patch': {
+    is: 'm',
+    only: { '--stdout': 'r' },
+    with: { '-o --output-directory --output --ext-diff --textconv': 'm' },
+    values: '-o',
+    unsure: 'm',
+  },
+  'sparse-checkout': { is: 'm', subcommands: { list: { is: 'r' } }, otherwise: { is: 'm' } },
+  rerere: { is: 'm', subcommands: each('status diff remaining', { is: 'r' }), otherwise: { is: 'm' } },
+  bundle: { is: 'm', subcommands: each('verify list-heads', { is: 'r' }), otherwise: { is: 'm' } },
   ...each('blame annotate', { ...look, values: '-L -S' }),
   ...each('merge-base for-each-ref show-ref check-ignore check-attr cherry count-objects var version help', look),
   ...each('name-rev range-diff verify-commit verify-tag merge-tree', look),
@@ -112,7 +125,8 @@ const subcommands: Programs = {
     with: { '-p --patch --interactive -e --edit': 'i' },
     values: '-m -F -C -c -t --author --date',
   },
-  add: { is: 'm', with: { '-p --patch -i --interactive -e --edit': 'i' } },
+  mv: { is: 'm', only: { '-n --dry-run': 'r' }, unsure: 'm' },
+  add: { is: 'm', only: { '-n --dry-run': 'r' }, unsure: 'm', with: { '-p --patch -i --interactive -e --edit': 'i' } },
   rebase: {
     is: 'm',
     with: { '-i --interactive --edit-todo': 'i', '--abort --quit --skip': 'd' },

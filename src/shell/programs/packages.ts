@@ -75,7 +75,13 @@ const cargoCommands: Programs = {
 };
 
 const pipCommands: Programs = {
-  ...each('list show freeze check help debug inspect hash', looks),
+  ...each('show freeze check help debug inspect hash', {
+    ...looks,
+    with: { '--log': 'm' },
+    values: '--log',
+    unsure: 'm',
+  }),
+  list: { ...looks, with: { '--log': 'm', '-o --outdated -u --uptodate': 'n' }, values: '--log', unsure: 'mn' },
   ...each('index search', asks),
   uninstall: { is: 'mi', only: { '-y --yes': 'm' } },
   cache: runs,
@@ -99,7 +105,14 @@ export const packagePrograms: Programs = {
     otherwise: scripts,
     only: { '--version --help': 'r' },
   },
-  ...each('corepack lerna nx', fetches),
+  corepack: fetches,
+  /** Of a project's own, as `npm run` is. */
+  nx: {
+    is: 'mn',
+    subcommands: each('run run-many affected test build lint serve graph show format', runs),
+    otherwise: fetches,
+  },
+  lerna: { is: 'mn', subcommands: each('run exec list ls changed', runs), otherwise: fetches },
   ...each('pip pip3', { is: 'r', subcommands: pipCommands, otherwise: fetches }),
   ...each('uv poetry pipenv pdm hatch rye', {
     ...toolRunner,
@@ -108,13 +121,35 @@ export const packagePrograms: Programs = {
       ...each('version help show check config env tree', { is: 'm' }),
     },
   }),
-  ...each('pipx conda mamba micromamba easy_install', fetches),
+  ...each('pipx easy_install', fetches),
+  ...each('conda mamba micromamba', {
+    is: 'mn',
+    subcommands: {
+      ...each('list info activate deactivate', runs),
+      run: { is: 'm', runs: 0, values: '-n --name -p --prefix --cwd' },
+    },
+    otherwise: fetches,
+  }),
   bundle: {
     is: 'mn',
     subcommands: { exec: { is: 'm', runs: 0 }, ...each('list show info check', looks) },
     otherwise: fetches,
   },
-  ...each('gem composer cpan cpanm luarocks opam stack cabal nuget pod mix rebar3 vcpkg conan', fetches),
+  gem: {
+    is: 'mn',
+    subcommands: each('list env environment which contents', {
+      ...looks,
+      with: { '-r --remote -b --both': 'n' },
+      unsure: 'n',
+    }),
+    otherwise: fetches,
+  },
+  composer: {
+    is: 'mn',
+    subcommands: each('validate dump-autoload dumpautoload run-script exec status licenses', runs),
+    otherwise: fetches,
+  },
+  ...each('cpan cpanm luarocks opam stack cabal nuget pod mix rebar3 vcpkg conan', fetches),
   go: { is: 'r', subcommands: goCommands, otherwise: runs, values: '-C' },
   cargo: {
     is: 'r',
@@ -129,7 +164,13 @@ export const packagePrograms: Programs = {
     otherwise: runs,
   },
   ...each('asdf pyenv rbenv nodenv', { is: 'mn', subcommands: { exec: { is: 'm', runs: 0 } }, otherwise: fetches }),
-  ...each('rustup nvm fnm volta sdk ghcup', { is: 'mn' }),
+  ...each('nvm fnm', {
+    is: 'mn',
+    subcommands: each('use ls list current which alias deactivate env', runs),
+    otherwise: fetches,
+  }),
+  /** `rustup show` installs the toolchain that a project names. */
+  ...each('rustup volta sdk ghcup', { is: 'mn' }),
   mise: {
     is: 'mn',
     subcommands: { ...each('exec x', { is: 'm', runs: 0 }), ...each('ls current which', looks) },

@@ -9,9 +9,9 @@ export const terminalPrograms: Programs = {
   ...each('less more most top htop btop atop iotop glances dialog whiptail zenity', { is: 'i' }),
   less: {
     is: 'i',
-    with: { '-o -O --log-file --LOG-FILE': 'm' },
+    with: { '-o -O --log-file --LOG-FILE': 'm', '-k --lesskey-file --lesskey-src --lesskey-content': 'm' },
     matching: { '^\\+.*!': 'm' },
-    values: '-o -O',
+    values: '-o -O -k',
     unsure: 'm',
   },
   man: { is: 'i', text: '-P --pager', with: { '-H --html': 'm' }, values: '-P --pager', unsure: 'm' },
@@ -25,7 +25,7 @@ export const shellBuiltins: Programs = {
   ...each('cd pushd popd dirs umask ulimit jobs fg bg disown times type shift return exit break', {
     is: 'r',
   }),
-  ...each('continue history logout getopts suspend caller compopt help', { is: 'r' }),
+  ...each('continue history logout suspend caller compopt help', { is: 'r' }),
   bind: { is: 'r', with: { '-x -f': 'm' } },
   history: { is: 'r', with: { '-w -a': 'm' }, unsure: 'm' },
   enable: { is: 'r', with: { '-f': 'm' }, unsure: 'm' },
