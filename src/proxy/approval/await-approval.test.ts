@@ -215,6 +215,23 @@ describe('a command that needs an approval', () => {
     assert.deepEqual([approvalsOf(host).one(id).answer?.granted, recorded.at(-1)?.type], [false, 'approval.deny']);
   });
 
+  it('is answered only by what is an answer, and others can be read afterwards', async () => {
+    const { ask } = await stage();
+    for (const spoken of [
+      ...[null, true, 'yes', 1, [], {}, { granted: true }, { granted: true, scope: 'once' }],
+      ...['no', 'false', 1, {}, undefined].map((granted) => ({ ...once, granted })),
+      ...[{ scope: 'always' }, { network: 'any' }, { network: [5] }].map((wrong) => ({ ...once, ...wrong })),
+    ]) {
+      const onApproval = async () => spoken as never;
+      await assert.rejects(ask(undefined, { onApproval }), { code: 'EINVAL' }, JSON.stringify(spoken));
+    }
+    assert.ok(
+      approvalsOf(host)
+        .all()
+        .every(({ answer }) => answer?.granted !== true || typeof answer.scope === 'string'),
+    );
+  });
+
   it('that cannot be recorded leaves no request that waits', async () => {
     const { ask } = await stage();
     const append = (entry: Parameters<Host['recorder']['append']>[0]) => {

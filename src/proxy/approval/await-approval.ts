@@ -6,10 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { canonicalJson } from '../../base/canonical-json.js';
 import { ErrnoError } from '../../base/errno.js';
 import { approvalLookMilliseconds, approvalWaitMilliseconds } from '../../base/limits/decisions.js';
+import { flag, having, list, oneOf, word } from '../../base/shape.js';
 import type { OpenFork } from '../../vault/vault.js';
 import type { NetworkGrant } from '../grants/approved-network.js';
 import { answerApproval, approvalsOf, type Said, settledAnswer } from './answer-approval.js';
-import { type ApprovalAnswer, type Asked, holdsFor } from './approval.js';
+import { type ApprovalAnswer, type Asked, holdsFor, scopes } from './approval.js';
 import { type Bindings, type Bound, type BoundRequest, bindingOf, directoriesOf, shownOf } from './approval-binding.js';
 import type { Attended } from './approval-store.js';
 import { besideState } from './beside-state.js';
@@ -20,6 +21,9 @@ import { refusedBy } from './refused-decision.js';
 
 /** What a person says to a request that is shown to them while it waits. */
 export type Spoken = Pick<Said, 'granted' | 'scope' | 'network'>;
+
+/** A program gives it: what only looks like a yes is none, and an answer that cannot be read would be in the way of all others. */
+const spokenShape = having({ granted: flag, scope: oneOf(...scopes), network: list(word) });
 
 export interface ApprovalRequest extends BoundRequest {
   /** How long to wait for an answer. */
@@ -71,6 +75,7 @@ async function shownAndAnswered(asking: Asking, asked: Asked): Promise<ApprovalA
   const ended = new AbortController();
   const shown = request.onApproval?.(asked, ended.signal).then((spoken) => {
     if (spoken === undefined) return;
+    spokenShape(spoken, 'onApproval');
     answerApproval(host, asked, { ...spoken, by: `uid ${host.uid} at the terminal`, why: '' });
   });
   try {
