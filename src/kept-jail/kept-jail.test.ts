@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { until } from '../../test/support/process.js';
+import { ownSeconds, processesCalled, until } from '../../test/support/process.js';
 import type { RecordEntry } from '../audit/record.js';
-import { ErrnoError } from '../base/errno.js';
+import { ErrnoError, hasCode } from '../base/errno.js';
 import type { RunningCommand } from '../jail/asked-commands.js';
+import { makeGroup } from '../jail/cgroup.js';
 import { makeRule } from '../proxy/approval/decision-rule.js';
 import { addRule } from '../proxy/approval/rules-file.js';
 import { execute } from '../proxy/execute.js';
@@ -260,6 +261,41 @@ describe('a kept jail', () => {
     assert.notEqual(networked.authority, plain.authority);
     const { report } = await waiting(jail, cwd);
     await assert.rejects(approved([]), { code: 'ESTALE' });
+    await jail.exec(sh(cwd, 'touch go'));
+    await report;
+    await jail.end();
+  });
+
+  it('holds its commands to one control group, in its own jail and in one apart', async (context) => {
+    let can = false;
+    try {
+      const group = makeGroup({ pids: 100 }, host.lockLibrary);
+      can = group !== undefined;
+      group?.remove();
+    } catch (error) {
+      if (!hasCode(error, 'ENOTSUP')) throw error;
+    }
+    if (!can) return context.skip('needs control groups that may be made');
+    addRule(host, makeRule('require_approval', '-', { command: ['env'] }));
+    const cwd = project();
+    const jail = await kept(cwd, { quota: { pids: 100 } });
+    /** The groups of a command that runs, by what the kernel says of its process. */
+    const groupsOf = async (more: Partial<KeptCommand>, network: readonly string[] = []) => {
+      const seconds = ownSeconds();
+      const onApproval = async () => ({ granted: true, scope: 'session', network }) as const;
+      const ended = jail.exec({ ...sh(cwd, ''), argv: ['env', 'sleep', seconds], onApproval, ...more });
+      await Promise.race([until(() => processesCalled('sleep', seconds).length === 1, 'it runs'), ended]);
+      const [pid = 0] = processesCalled('sleep', seconds);
+      const groups = readFileSync(`/proc/${pid}/cgroup`, 'utf8');
+      process.kill(pid, 'SIGKILL');
+      return { groups, warnings: (await ended).warnings };
+    };
+    const own = await groupsOf({});
+    assert.deepEqual(own.warnings, []);
+    assert.notEqual(own.groups, readFileSync('/proc/self/cgroup', 'utf8'));
+    assert.deepEqual(await groupsOf({}, ['any']), { groups: own.groups, warnings: [ranApart] });
+    const { report } = await waiting(jail, cwd);
+    assert.deepEqual(await groupsOf({ readonly: true }), { groups: own.groups, warnings: [readApart] });
     await jail.exec(sh(cwd, 'touch go'));
     await report;
     await jail.end();

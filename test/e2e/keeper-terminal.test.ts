@@ -280,6 +280,20 @@ forEachUser((user) => {
     assert.match(told, /^idle 0\n/);
   });
 
+  it('leaves no terminal raw where the caller is killed behind the shell, or after signals to all of its job', async () => {
+    const deaf = `trap '' HUP INT QUIT TERM USR1 USR2; echo ready; while :; do read line; done`;
+    const kills: Steps = [['kills', 'caller'], ['cooked'], ['ends']];
+    const before: readonly Steps[] = [
+      [['signal', 'SIGSTOP'], ['stops']],
+      ...['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2'].map((name) => [['signal', name, 'group']]),
+    ];
+    for (const steps of before) {
+      const all: Steps = [['shows', 'ready'], ['raw'], ...steps, ...kills];
+      const told = await atTerminal(true, [stage.program, 'exec', ...sh(deaf)], all);
+      assert.match(told, /^raw\n(?:stops stopped\n)?cooked\nends signal 9\n/, JSON.stringify(steps));
+    }
+  });
+
   it('leaves no terminal raw where the caller is killed in front, or the keeper', async () => {
     const caller: Steps = [['shows', 'ready'], ['kills', 'caller'], ['cooked'], ['ends']];
     assert.match(await bothWays([stage.program, 'exec', ...sh(reads)], caller), /^cooked\nends signal 9\n/);

@@ -142,6 +142,37 @@ describe('what is thrown away', () => {
     await assert.rejects(resumeEmptying(store(), defect), TypeError);
   });
 
+  it('is waited for where the disk has little left, be it of blocks or of inodes, and else by no one', async () => {
+    const done: string[] = [];
+    const seen = {
+      remove: async (directory: string) => {
+        done.push('waited');
+        await tree.remove(directory);
+      },
+      emptyLater: () => void done.push('later'),
+    } as unknown as typeof tree;
+    const [blocks, files] = [1_000_000, 5_000];
+    for (const [bavail, ffree, expected] of [
+      [blocks, files, 'later'],
+      [20_000, 100, 'later'],
+      [19_999, files, 'waited'],
+      [0, files, 'waited'],
+      [blocks, 99, 'waited'],
+      [blocks, 0, 'waited'],
+      [19_999, 99, 'waited'],
+      [0, 0, 'waited'],
+    ] as const) {
+      write('a/x');
+      throwAway(store(), at('a'));
+      await emptyTrashLater(store(), seen, { bavail, blocks, ffree, files });
+      assert.deepEqual([...new Set(done.splice(0))], [expected], `${bavail} of ${blocks}, ${ffree} of ${files}`);
+      if (expected === 'waited') assert.deepEqual(inTrash(), []);
+    }
+    // One that makes inodes as they are needed has no number of them.
+    await emptyTrashLater(store(), seen, { bavail: blocks, blocks, ffree: 0, files: 0 });
+    assert.deepEqual(done, []);
+  });
+
   it('that two processes delete is waited for, and what another has deleted is gone', async () => {
     write('a/x');
     let tries = 0;

@@ -11,6 +11,7 @@ import {
   type PathLike,
   readdirSync,
   renameSync,
+  type StatsFs,
   statfsSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -125,14 +126,20 @@ export async function emptyTrash(store: Store, tree: Tree): Promise<void> {
 /** Where less than one part in so many of the disk is free, room is made before anything goes on. */
 const scarcePart = 50;
 
+type DiskRoom = Pick<StatsFs, 'bavail' | 'blocks' | 'ffree' | 'files'>;
+
+/** Of its blocks or of its inodes: each of them can run out alone. */
+function isNearlyFull({ bavail, blocks, ffree, files }: DiskRoom): boolean {
+  return bavail * scarcePart < blocks || ffree * scarcePart < files;
+}
+
 /**
  * Returns at once, unless the disk is nearly full: a process of low priority deletes what is in the trash. Where that one is killed, the
  * next verb starts another (`resumeEmptying`).
  */
-export async function emptyTrashLater(store: Store, tree: Tree): Promise<void> {
+export async function emptyTrashLater(store: Store, tree: Tree, disk?: DiskRoom): Promise<void> {
   const { trash } = storePaths(store.directory);
-  const { bavail, blocks, ffree, files } = statfsSync(trash);
-  if (bavail * scarcePart < blocks || ffree * scarcePart < files) await emptyTrash(store, tree);
+  if (isNearlyFull(disk ?? statfsSync(trash))) await emptyTrash(store, tree);
   else if (trashCount(store) > 0) tree.emptyLater(trash);
 }
 
