@@ -3,6 +3,7 @@
 import { chosen } from './chosen.mjs';
 import { chosenAudit } from './chosen-audit.mjs';
 import { chosenDecide } from './chosen-decide.mjs';
+import { chosenEighteenth } from './chosen-eighteenth.mjs';
 import { chosenEighth } from './chosen-eighth.mjs';
 import { chosenEleventh } from './chosen-eleventh.mjs';
 import { chosenFaces } from './chosen-faces.mjs';
@@ -43,6 +44,7 @@ export const tables = [
   ...chosenFifteenth,
   ...chosenSixteenth,
   ...chosenSeventeenth,
+  ...chosenEighteenth,
   ...chosenFaces,
   ...chosenMoreFaces,
   ...chosenDecide,
