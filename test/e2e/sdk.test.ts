@@ -295,6 +295,17 @@ asOneUser((user) => {
       await workspace.close();
     });
 
+    test('a store that is deleted ends no process of the caller', async () => {
+      const data = join(stage.directory, 'deleted-store');
+      const workspace = await open({ directory: stage.project(), data });
+      await workspace.run(['true']);
+      rmSync(data, { recursive: true });
+      await assert.rejects(workspace.run(['true']), (error) => error instanceof ErrnoError);
+      // That its jail ended by itself cannot be recorded: that would fail this test by an unhandled rejection.
+      await setTimeout(500);
+      await workspace.close();
+    });
+
     test('whatever had no answer when it was closed is EPIPE, whether its command ended first or not', async () => {
       const project = stage.project();
       const calls: readonly ((workspace: Workspace) => Promise<unknown>)[] = [

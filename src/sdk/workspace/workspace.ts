@@ -203,8 +203,8 @@ export class Workspace extends Fork {
     });
     const kept = await making;
     this.#made = kept;
-    // It ended by itself: what it held is let go of, and the next use makes another.
-    void kept.ended.then(() => this.#leave(kept));
+    // It ended by itself: what it held is let go of, and the next use makes another. What fails of that ends no process of the caller's.
+    void kept.ended.then(() => this.#leave(kept)).catch(() => undefined);
     this.#refuseClosed();
     return kept;
   }
