@@ -56,6 +56,12 @@ static bool find_node(struct stat *found) {
   return false;
 }
 
+/* Beyond `ulimit -f` a write ends this process, also one to a file of memory. */
+static bool may_write_request(void) {
+  struct rlimit bytes;
+  return getrlimit(RLIMIT_FSIZE, &bytes) == 0 && bytes.rlim_cur >= REQUEST_MOST;
+}
+
 /*
  * The request is in a file of memory, since a packet has no room for it. It does not change any more: the keeper looks
  * at it, and the process that runs it reads it again.
@@ -65,7 +71,8 @@ static int write_request(int socket, int count, char **words) {
   char word[WORD_SIZE];
   char traits[TRAITS_SIZE];
   const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
-  int file = read_keeper_word(socket, word) && find_node(&node) ? memfd_create("request", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
+  const bool asks = may_write_request() && read_keeper_word(socket, word) && find_node(&node);
+  int file = asks ? memfd_create("request", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
   FILE *out = file < 0 ? NULL : fdopen(dup(file), "w");
   if (!out) return -1;
   own_traits(traits);

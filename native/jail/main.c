@@ -143,6 +143,7 @@ int main(int argc, char **argv) {
   jail->kept = kept;
   jail->mask = umask(0022);
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN); /* of a file that the person redirected to: a write beyond `ulimit -f` fails with EFBIG */
   open_host_proc(jail);
   if (kept) leave_taker_outside(jail);
   take_shared_overlays(jail, &plan);

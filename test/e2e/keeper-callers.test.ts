@@ -218,6 +218,14 @@ forEachUser((user) => {
     assert.equal(callsRunBy(pid), ran);
   });
 
+  it('asks nothing of it where a file of memory may not be as long as what is asked', async () => {
+    const env = { ...keeperOn, LONG: 'x'.repeat(8000) };
+    const script = `ulimit -f 8; exec ${stage.program} status`;
+    const { code, stderr } = await stage.start(stage.project(), ['sh', '-c', script], { env }).finished;
+    assert.equal(code, 1);
+    assert.match(stderr, /no command has run here yet/);
+  });
+
   const behind = (wall: string, store: string, words: readonly string[], directory = stage.project()) =>
     stage.start(directory, ['python3', '-c', walled, wall, stage.program, ...words], {
       env: { ...keeperOn, CTX_DATA: store },

@@ -98,6 +98,11 @@ forEachUser((user) => {
     stage.shell(project, `${stage.program} exec -- seq 100000 | head -n 1 | grep -qx 1`);
     const said = stage.shell(project, `${stage.program} exec -- echo x 2>&1 > /dev/full || true`);
     assert.equal(said, 'ctx: stdout of the command could not be written, the rest is lost (ENOSPC)\n');
+    const limited = `ulimit -f 2000; ${stage.program} exec -- head -c 3000000 /dev/zero 2>&1 > ../part || true`;
+    assert.equal(
+      stage.shell(project, limited),
+      'ctx: stdout of the command could not be written, the rest is lost (EFBIG)\n',
+    );
   });
 
   test('a reader that takes nothing keeps no fork busy once ctx is killed', async () => {

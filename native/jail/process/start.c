@@ -124,6 +124,7 @@ static void restore_signals(void) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
   signal(SIGPIPE, SIG_DFL);
+  signal(SIGXFSZ, SIG_DFL);
 }
 
 static void await_root(struct jail_context *jail) {
