@@ -32,12 +32,16 @@ export function hiddenCode(word: Word, reader: Reader, around: Surroundings): re
   });
 }
 
+/** Of one with an index it is not looked for the end: it counts as set. */
 const assigns =
-  /(?<![\w$])([A-Za-z_]\w*)(?:\[[^\]]*\])?\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|(?:\+\+|--)\s*([A-Za-z_]\w*)/g;
+  /(?<![\w$])([A-Za-z_]\w*)(?:\[|\s?(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--))|(?:\+\+|--)\s?([A-Za-z_]\w*)/g;
 
 /** Arithmetic sets variables, too. A number is a name of a file, and of a directory: `((BASH_ENV=5))`. */
 export function assignedIn(calculation: string): readonly Reading[] {
-  return [...calculation.matchAll(assigns)].flatMap(([, first, second]) => poisoned(first ?? second ?? ''));
+  const names = [...calculation.replace(/\s+/g, ' ').matchAll(assigns)].map(
+    ([, first, second]) => first ?? second ?? '',
+  );
+  return [...new Set(names)].flatMap(poisoned);
 }
 
 /** A prompt: its escapes are read first, then it is expanded as between double quotes. */
