@@ -129,6 +129,34 @@ describe('a call that comes as a line', () => {
     await two.end();
   });
 
+  it('is not made a second time while it runs, however many came after it', async () => {
+    let long = 0;
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const {
+      ask,
+      heard,
+      end: close,
+    } = await connected(async ({ tool, print }) => {
+      if (tool !== 'long') return { exitCode: 0 };
+      long += 1;
+      await print('stdout', 'begun');
+      await ended;
+      return { exitCode: 0 };
+    });
+    const request = { id: 'long', op: 'call', tool: 'long' };
+    await ask(request);
+    for (let count = 0; count <= lineResults; count += 1) await ask({ id: `n${count}`, op: 'call', tool: 't' });
+    const again = ask(request);
+    await ask({ id: 'p', op: 'ping' });
+    end();
+    const result = { id: 'long', type: 'result', ok: true, exitCode: 0 };
+    assert.deepEqual([await again, await heard('long'), long], [result, result, 1]);
+    await close();
+  });
+
   it('can be seen while it runs, cancelled by anyone of the view, and ends with its own connection alone', {
     timeout: 60_000,
   }, async () => {

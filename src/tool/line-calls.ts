@@ -192,8 +192,16 @@ export class LineCalls {
       this.#running.delete(id);
     });
     this.#known.set(id, { digest, result: ended });
-    const [oldest] = this.#known.size > lineResults ? this.#known.keys() : [];
-    if (oldest !== undefined) this.#known.delete(oldest);
+    if (this.#known.size > lineResults) this.#forgetOldest();
     return ended;
+  }
+
+  /** Of those that have ended: one that runs would be run a second time. */
+  #forgetOldest(): void {
+    for (const id of this.#known.keys()) {
+      if (this.#running.has(id)) continue;
+      this.#known.delete(id);
+      return;
+    }
   }
 }

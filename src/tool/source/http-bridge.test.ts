@@ -173,6 +173,40 @@ describe('the bridge to a server by HTTP', { timeout: 90_000 }, () => {
     assert.deepEqual([exitCode, errors.trim()], [1, 'the host answered with HTTP status 404']);
   });
 
+  it('tells a call whose answer ended without a result, and goes on', async () => {
+    const { said, exitCode } = await bridged(
+      ({ body, method }, response) => {
+        if (method !== 'POST') return void response.end();
+        const { id } = JSON.parse(body) as { readonly id?: number };
+        if (id === 1) return void json(response, agreed);
+        if (id === 5) return void json(response, { id, result: 'five' });
+        if (id === 2) return void response.writeHead(200, { 'content-type': 'application/json' }).end();
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        // One that tells how far it is, and one that answers somebody else.
+        response.end(
+          `data: {"method":"notifications/progress"}\n\n${id === 4 ? 'data: {"id":77,"result":1}\n\n' : ''}`,
+        );
+      },
+      [initialize, { id: 2, method: 'm' }, { id: 3, method: 'm' }, { id: 4, method: 'm' }, { id: 5, method: 'm' }],
+    );
+    const ends = said.filter(({ id }) => id !== undefined && id !== 77) as {
+      id: number;
+      error?: { message: string };
+    }[];
+    const missing = 'the host ended its answer without a result';
+    assert.deepEqual(
+      ends.map(({ id, error }) => [id, error?.message]),
+      [
+        [1, undefined],
+        [2, missing],
+        [3, missing],
+        [4, missing],
+        [5, undefined],
+      ],
+    );
+    assert.equal(exitCode, 0);
+  });
+
   it('does not take an answer or an event that is too large, nor go on where nothing answers', async () => {
     const piece = Buffer.alloc(1 << 20, 'x');
     const flood = (response: ServerResponse) => {

@@ -29,7 +29,12 @@ const proxy = new URL(process.env['HTTP_PROXY'] ?? 'http://127.0.0.1:3128');
 const answerBytes = 32 * 1024 * 1024;
 const reconnectMilliseconds = 3_000;
 const endMilliseconds = 300;
+/** For a result that comes among what the server says unasked, where its answer ended without one. */
+const lateMilliseconds = 10_000;
 
+/** Requests that have no result yet, by their ids. */
+const waiting = new Set<unknown>();
+let isListening = false;
 let session: string | undefined;
 let version: string | undefined;
 let isOver = false;
@@ -127,18 +132,31 @@ function membersOf(value: unknown): Message {
 
 /** Of its first answer, the version that was agreed on. */
 function heard(message: unknown): unknown {
-  const { protocolVersion } = membersOf(membersOf(message)['result']);
+  const { id, method, result } = membersOf(message);
+  if (method === undefined) waiting.delete(id);
+  const { protocolVersion } = membersOf(result);
   if (version === undefined && typeof protocolVersion === 'string') version = protocolVersion;
   return message;
 }
 
 function refuse(id: unknown, reason: string): void {
   if (id === undefined) return;
+  waiting.delete(id);
   say({ jsonrpc: '2.0', id, error: { code: -32_000, message: reason } });
+}
+
+/** A server that was restarted, or a proxy before it, ends an answer in the middle: nobody is to wait for the rest of it. */
+function missResult(id: unknown): void {
+  const tell = () => {
+    if (waiting.has(id)) refuse(id, 'the host ended its answer without a result');
+  };
+  if (isListening) setTimeout(tell, lateMilliseconds).unref();
+  else tell();
 }
 
 async function pass(line: string): Promise<void> {
   const { id, method } = membersOf(JSON.parse(line));
+  if (id !== undefined && method !== undefined) waiting.add(id);
   let answer: IncomingMessage;
   try {
     answer = await ask('POST', line);
@@ -157,9 +175,12 @@ async function pass(line: string): Promise<void> {
     return refuse(id, said);
   }
   try {
-    if (headers['content-type']?.startsWith('text/event-stream') === true) return await sayEvents(answer);
-    const text = await textOf(answer);
-    if (text.trim() !== '' && statusCode !== 202) say(heard(JSON.parse(text)));
+    if (headers['content-type']?.startsWith('text/event-stream') === true) await sayEvents(answer);
+    else {
+      const text = await textOf(answer);
+      if (text.trim() !== '' && statusCode !== 202) say(heard(JSON.parse(text)));
+    }
+    missResult(id);
   } catch (error) {
     refuse(id, `the host's answer cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -172,10 +193,12 @@ async function listen(): Promise<void> {
       const answer = await ask('GET');
       const isStream = answer.headers['content-type']?.startsWith('text/event-stream') === true;
       if (answer.statusCode !== 200 || !isStream) return void answer.resume();
+      isListening = true;
       await sayEvents(answer);
     } catch {
       // Calls say what is wrong.
     }
+    isListening = false;
     await new Promise((resolve) => setTimeout(resolve, reconnectMilliseconds));
   }
 }

@@ -67,6 +67,14 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
+function directoryFor(name: string, views: string): string {
+  try {
+    return ownDirectory(views);
+  } catch (error) {
+    throw fromSystemError(error, `start source ${name}`, views);
+  }
+}
+
 export class RunningServer {
   readonly conversation: ServerConversation;
   /** What it calls itself; escaped. */
@@ -79,8 +87,10 @@ export class RunningServer {
 
   constructor(start: ServerStart) {
     const { name, server, grants, views } = start;
+    const directory = directoryFor(name, views);
     const pair = fuseLibrary(nativeProgram('fuse.node')).pair();
     if (typeof pair === 'number') {
+      rmSync(directory, { recursive: true, force: true });
       throw new ErrnoError('EMFILE', {
         operation: `source ${name}`,
         reason: `no socket could be made (errno ${-pair})`,
@@ -102,7 +112,6 @@ export class RunningServer {
       },
       () => this.kill(),
     );
-    const directory = ownDirectory(views);
     const path = join(directory, 'start');
     const run = async (): Promise<BesideEnd> => {
       let identity: string;
