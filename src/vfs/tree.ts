@@ -104,7 +104,8 @@ export class VfsTree {
   *#open(path: Name, flags: OpenFlags, creation: Creation): Steps<OpenedFile> {
     const first: TreeScope = flags.read ? 'fs.read' : 'fs.write';
     this.#gate.enter(first, 'open', path);
-    if (flags.write) this.#gate.enter('fs.write', 'open', path);
+    const changes = flags.write || flags.truncate === true;
+    if (changes) this.#gate.enter('fs.write', 'open', path);
     const resolved = yield* this.#resolved(first, 'open', path, flags.exclusive !== true);
     const { found, above, name } = resolved;
     if (found === undefined) {
@@ -124,9 +125,12 @@ export class VfsTree {
       return { filesystem, handle, inode: attributes.inode, path: resolved.path };
     }
     if (flags.read) this.#gate.pass('fs.read', 'open', resolved.path);
-    if (flags.write) this.#gate.pass('fs.write', 'open', resolved.path);
+    if (changes) this.#gate.pass('fs.write', 'open', resolved.path);
     if (flags.create === true && flags.exclusive === true) throw failure('EEXIST', 'open', path);
+    if (flags.create === true && found.attributes.kind === 'directory') throw failure('EISDIR', 'open', path);
     const filesystem = engineOf(found);
+    // As Linux has it, also of what is then only read.
+    if (changes && !flags.write) yield* ask(filesystem.setattr(found.attributes.inode, { size: 0 }));
     const handle = yield* ask(filesystem.open(found.attributes.inode, flags));
     return { filesystem, handle, inode: found.attributes.inode, path: resolved.path };
   }
@@ -161,9 +165,11 @@ export class VfsTree {
     slash: boolean,
     act: (filesystem: FileSystem, directory: number, name: Name) => Answer<Attributes>,
   ): Steps<Attributes> {
-    const { found, above, name, directoryOnly } = yield* this.#walk('fs.create', operation, path, false);
+    // A slash behind a link that is there does not lead through it: the name is taken.
+    const plain = path.replace(/\/+$/, '') || path;
+    const { found, above, name } = yield* this.#walk('fs.create', operation, plain, false);
     if (found !== undefined) throw failure('EEXIST', operation, path);
-    if (directoryOnly && !slash) throw failure('ENOENT', operation, path);
+    if (plain !== path && !slash) throw failure('ENOENT', operation, path);
     const into = directoryOf(above);
     return yield* ask(act(engineOf(into), into.attributes.inode, name));
   }

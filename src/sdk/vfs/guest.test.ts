@@ -1,5 +1,6 @@
 /** What a guest learns of what it is not granted: nothing, whatever path it asks by. */
 import assert from 'node:assert/strict';
+import { constants } from 'node:fs';
 import { it } from 'node:test';
 import { makeVfs } from './create.js';
 
@@ -40,5 +41,20 @@ it('a second name of a file gives a guest no right that it does not have by the 
     assert.equal(await codeOf(guest.link('/docs/a', '/out/a')), 'EACCES');
     assert.equal(await codeOf(guest.rename('/docs/a', '/out/a')), 'EACCES');
   }
+  await vfs.close();
+});
+
+it('a guest empties nothing by opening it that it may only read', async () => {
+  const vfs = await makeVfs({ mounts: { '/': 'memory:' } }, '');
+  await vfs.writeFile('/a', 'text');
+  const { O_RDONLY, O_TRUNC } = constants;
+  for (const others of [{}, { 'fs.write': ['/elsewhere'] }])
+    assert.equal(
+      await codeOf(vfs.restricted({ 'fs.read': ['/'], ...others }).open('/a', O_RDONLY | O_TRUNC)),
+      'EACCES',
+    );
+  assert.equal(await vfs.readFile('/a', 'utf8'), 'text');
+  await (await vfs.restricted({ 'fs.read': ['/'], 'fs.write': ['/a'] }).open('/a', O_RDONLY | O_TRUNC)).close();
+  assert.equal(await vfs.readFile('/a', 'utf8'), '');
   await vfs.close();
 });

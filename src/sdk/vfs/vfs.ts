@@ -2,6 +2,7 @@
  * A tree of the VFS for programs, with the calls, shapes and errors of `fs.promises`. It is the trusted side: what `restricted`
  * gives is for guests, sees the same tree, and may do what it is granted and nothing else. Relative paths begin at `/`.
  */
+import { posix } from 'node:path';
 import type { Guard, VfsRefusal } from '../../guard/guard.js';
 import { Guard as GuardGate, type VfsGrants } from '../../guard/guard.js';
 import { type Answer, askEach, settle } from '../../vfs/answer.js';
@@ -118,7 +119,7 @@ export class Vfs {
     const join = (below: Name, name: Name) => textFromName(below === '' ? name : `${below}/${name}`);
     if (options.withFileTypes !== true) return found.map(({ below, entry }) => join(below, entry.name));
     return found.map(({ below, entry: { name, kind } }) => {
-      const parent = below === '' ? shown : `${shown.replace(/\/$/, '')}/${textFromName(below)}`;
+      const parent = below === '' ? shown : posix.join(shown, textFromName(below));
       return new VfsEntry(textFromName(name), parent, kind);
     });
   }
