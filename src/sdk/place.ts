@@ -1,4 +1,5 @@
 /** Where a command of a workspace may start: anywhere in it, and nowhere else. */
+import { statSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { ErrnoError, hasCode } from '../base/errno.js';
 import { type Host, type Place, placeOf } from '../proxy/host.js';
@@ -6,6 +7,16 @@ import { type Host, type Place, placeOf } from '../proxy/host.js';
 function isBelow(path: string, top: string): boolean {
   const rest = relative(top, path);
   return rest !== '..' && !rest.startsWith('../');
+}
+
+/** A path that leads to a workspace, and is not a directory itself. */
+export function refuseFile(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== false) return;
+  throw new ErrnoError('ENOTDIR', {
+    operation: 'open the directory',
+    path,
+    reason: 'expected a directory, got a file',
+  });
 }
 
 /** The path alone decides first: whether something is at a place outside is nobody's to learn here. */

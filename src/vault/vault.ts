@@ -388,6 +388,13 @@ export function forkToRead(request: VaultRequest): OpenFork | undefined {
   return { ...access, ...group, name, place, lockDescriptor: -1, vault, meta, imported: false, problems: [] };
 }
 
+/** Throws what opening it would; where there is no vault yet, opening it makes one with a fork. */
+export function assertFork(request: Omit<VaultRequest, 'purpose'> & { readonly fork: string }): void {
+  const { fork, origin } = request;
+  const found = forkToRead({ ...request, purpose: 'look at a fork' });
+  if (found === undefined && fork !== mainFork) throw noSuchFork(fork, origin);
+}
+
 export function closeFork(fork: OpenFork): void {
   fork.unlock();
 }

@@ -273,18 +273,22 @@ forEitherUser((user) => {
     ));
 
   test('a server that could not hold to what it is given does not start', async () => {
-    const project = stage.project();
-    for (const options of [
-      ['--net', ''],
-      ['--memory', 'much'],
-      ['--agent', 'nobody'],
-      ['--no-such-option'],
-      ['word'],
-    ]) {
-      const { code, stdout, stderr } = await stage.ctx(project, ['mcp', ...options], { input: '' });
-      assert.equal(code, options[1] === 'nobody' ? 1 : 2, `${options.join(' ')}: ${stderr}`);
-      assert.equal(stdout, '');
-    }
+    const project = stage.project('mkdir .git; echo x > file');
+    const refused = async (code: number, ...options: readonly string[]) => {
+      const answer = await stage.ctx(project, ['mcp', ...options], { input: '' });
+      assert.deepEqual([answer.code, answer.stdout], [code, ''], `${options.join(' ')}: ${answer.stderr}`);
+    };
+    await refused(2, '--net', '');
+    await refused(2, '--memory', 'much');
+    await refused(2, '--no-such-option');
+    await refused(2, 'word');
+    await refused(2, '--env', '=x');
+    await refused(1, '--agent', 'nobody');
+    await refused(1, '--cwd', 'file');
+    await refused(1, '--fork', 'nosuch');
+    await stage.inside(project, 'true');
+    await refused(1, '--fork', 'nosuch');
+    assert.equal((await stage.ctx(project, ['mcp', '--fork', 'main'], { input: '' })).code, 0);
   });
 
   test('what a model writes at once is written in turn, and seen by what it asks for afterwards', () =>

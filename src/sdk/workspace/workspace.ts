@@ -18,6 +18,7 @@ import type { Envelope, LiveEnvelope } from '../../proxy/report/envelope.js';
 import type { ExecRequest } from '../../proxy/run/exec-request.js';
 import { shownFrom } from '../../workspace/shown-from.js';
 import { argvOf, type Command, type JailOptions, type RunOptions, type WorkspaceOptions } from '../options.js';
+import { refuseFile } from '../place.js';
 import { requestOf } from '../request-of.js';
 import { execIn, execLiveIn, refuseEnded } from './command.js';
 import type { Edit } from './edit.js';
@@ -121,9 +122,17 @@ export class Workspace extends Fork {
     return { host: this.#host, place: this.#place, options: this.#options };
   }
 
-  /** Throws what a first command would for what the workspace was opened with: an agent or a grant that is none. */
+  /** Throws what a first command would for what the workspace was opened with: a directory, a fork, an agent or a grant that is none. */
   async check(): Promise<void> {
-    const { agent } = this.#options;
+    const { agent, fork } = this.#options;
+    const { origin, owner } = this.#place;
+    const { store, tree, environment } = this.#host;
+    refuseFile(this.directory);
+    (await import('../../proxy/grants/environment.js')).assertAdditions(
+      this.#request.environmentAdditions,
+      environment,
+    );
+    if (fork !== undefined) (await import('../../vault/vault.js')).assertFork({ store, tree, origin, owner, fork });
     const { resolvedFor } = await import('../../proxy/run/authority-for.js');
     await (await import('../../proxy/run/asked-mounts.js')).withMounts(this.#host, this.#request);
     const facts = agent === undefined ? undefined : await this.#host.agents(agent);
