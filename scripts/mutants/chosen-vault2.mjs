@@ -37,8 +37,8 @@ export const chosenVault2 = [
   },
   {
     file: 'src/vault/forks/checkpoint.ts',
-    from: 'checkpoints: undone.map((each) => (isSameStack(each, to) ? { ...each, ...stackOf(stack) } : each)),',
-    to: 'checkpoints: undone,',
+    from: 'isSameStack(each, to) ? { ...each, ...stackOf(stack), clashes: together(each.clashes, clashes) } : each,',
+    to: 'each,',
     why: 'a rollback would be what the next one takes back',
     tests: ['forks/checkpoint'],
   },

@@ -259,6 +259,10 @@ describe('a rollback', () => {
     await back('1');
     assert.deepEqual([state().clashes, await now()], [['one'], { one: 'mine', two: 'mine' }]);
     assert.deepEqual([(await apply()).done, lookAt(at('project'))], [false, { one: 'edited', two: 'inside' }]);
+    // The rollback is undone, and made again: what it meets is on the checkpoint's own trunk by then.
+    await back(String(ids().at(-1)));
+    await back('1');
+    assert.deepEqual([state().clashes, (await apply()).done], [['one'], false]);
   });
 
   it('is no conflict over an index that git only wrote again, unless the person changed more of its repository', async () => {

@@ -212,6 +212,8 @@ export async function stackOfCheckpoint(
   return [{ ...stack, deltas: [...stack.deltas, layer] }, [...open]];
 }
 
+const together = (...lists: readonly (readonly string[])[]) => [...new Set(lists.flat())].sort();
+
 /**
  * Back to a checkpoint. What the person edited since then stays edited: their directory is theirs. Where the fork is
  * now is kept as an undone checkpoint, so that the rollback can be undone by its number.
@@ -227,10 +229,12 @@ export async function rollBackFork(fork: OpenFork, to: Checkpoint): Promise<Open
   const after: ForkMeta = {
     ...meta,
     ...stackOf(stack),
-    clashes: [...new Set([...to.clashes, ...clashes])].sort(),
+    clashes: together(to.clashes, clashes),
     live: makeLayer(fork.paths, { fork: fork.name }),
-    // Checkpoints of the state it was rolled back to are in the layers of now.
-    checkpoints: undone.map((each) => (isSameStack(each, to) ? { ...each, ...stackOf(stack) } : each)),
+    // Checkpoints of the state it was rolled back to are in the layers of now, and so are the conflicts: the next rollback to it finds none.
+    checkpoints: undone.map((each) =>
+      isSameStack(each, to) ? { ...each, ...stackOf(stack), clashes: together(each.clashes, clashes) } : each,
+    ),
   };
   return withMeta(saved.fork, after, { durable: false });
 }
