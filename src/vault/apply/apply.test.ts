@@ -7,10 +7,10 @@ import { saveCheckpoint } from '../forks/checkpoint.js';
 import { addRoots } from '../forks/roots.js';
 import { syncFork } from '../forks/sync.js';
 import { lookAt, tree } from '../forks/vault-fixture.js';
+import { readSteps } from '../store/applied-steps.js';
 import { rootKey, workspaceRoot } from '../store/layout.js';
 import { isBeingWritten, isCutOff, markOf } from '../store/writing-marks.js';
 import { inspectVault } from '../upkeep/fsck.js';
-import { readSteps } from './applied-steps.js';
 import { freshApplies, listed, put } from './apply-fixture.js';
 
 const { at, write, withFork, command, access, writeLive, apply, undo, home, inFork, state, conflict } = freshApplies();

@@ -1,11 +1,11 @@
 /** What an apply or undo that was killed left beside the person's files: removed by the next one, or with the fork. */
 import { renameSync } from 'node:fs';
+import { readSteps, writtenTrees } from '../store/applied-steps.js';
 import { treesOf } from '../store/layer-pool.js';
 import { withVaultLock } from '../store/locks.js';
 import { cutMarkOf, isBeingWritten, markOf } from '../store/writing-marks.js';
 import type { TreeStep } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
-import { readSteps, writtenTrees } from './applied-steps.js';
 import { walkerPath } from './whole-trees.js';
 
 /** Nothing to do where the last writing came to its end. The vault's lock is held. */

@@ -6,11 +6,11 @@ import { describe, it } from 'node:test';
 import { findCheckpoint, rollBackFork } from '../forks/checkpoint.js';
 import { createFork } from '../forks/forks.js';
 import { syncFork } from '../forks/sync.js';
+import { readSteps, stepsFile, writeSteps } from '../store/applied-steps.js';
 import { workspaceRoot } from '../store/layout.js';
 import { stepsSince } from '../store/trunk-steps.js';
 import { readVaultMeta, type VaultMeta } from '../store/vault-meta.js';
 import { cutMarkOf, isCutOff, markOf } from '../store/writing-marks.js';
-import { readSteps, stepsFile, writeSteps } from './applied-steps.js';
 import { freshApplies, listed, put } from './apply-fixture.js';
 
 const { at, write, withFork, command, access, shown, apply, undo, home, inFork, state, conflict } = freshApplies();

@@ -3,12 +3,12 @@
  * or put in their way.
  */
 import { refreshedIndexes } from '../git/refreshed-indexes.js';
+import type { AppliedSteps } from '../store/applied-steps.js';
 import { treesOf } from '../store/layer-pool.js';
 import { inWalkOrder, topPath } from '../store/root-paths.js';
 import { addParents, belowAny } from '../tree/clashing.js';
 import type { Step } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
-import type { AppliedSteps } from './applied-steps.js';
 import { isObject } from './undo-objects.js';
 import { inTrees, singleSteps, treesOfSteps, walkerPath } from './whole-trees.js';
 

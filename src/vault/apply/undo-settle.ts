@@ -3,11 +3,11 @@ import { rollBackFork } from '../forks/checkpoint.js';
 import { syncLocked } from '../forks/durable.js';
 import { takeWritten } from '../forks/take-written.js';
 import { adoptScans, lookAtRoots } from '../forks/trunk.js';
+import { type AppliedSteps, readSteps } from '../store/applied-steps.js';
 import type { Checkpoint } from '../store/fork-meta.js';
 import { shownPath } from '../store/root-paths.js';
 import type { Step } from '../tree/tree.js';
 import type { OpenFork } from '../vault.js';
-import { type AppliedSteps, readSteps } from './applied-steps.js';
 import { inTrees, singleSteps, treesOfSteps, walkerPath } from './whole-trees.js';
 import type { Written } from './write-origin.js';
 

@@ -271,17 +271,29 @@ describe('a rollback', () => {
       const entry = { ...flags, name: 'a', id: id.repeat(40), mode: 0o100644, stat: Buffer.alloc(40, stat) };
       return writeIndex([entry], 'sha1');
     };
-    const all = ['alone/index', 'sub/branch', 'sub/index'];
+    const all = ['added/index', 'again/index', 'alone/index', 'before/index', 'sub/branch', 'sub/index'];
+    const put = (id: string, stat: number, ...paths: readonly string[]) => {
+      for (const path of paths) writeFileSync(at('project', path), index(id, stat));
+    };
+    const applied = async (id: string, ...paths: readonly string[]) => {
+      await command((directory) => {
+        for (const path of paths) writeFileSync(join(directory, path), index(id, 0));
+      });
+      await withFork((fork) => applyFork(fork, { conflicts: 'refuse', allowSensitive: true }));
+    };
     for (const path of all) write(`project/${path}`, 'mine');
-    await command((directory) => {
-      for (const path of all) writeFileSync(join(directory, path), index('b', 0));
-    });
-    await withFork((fork) => applyFork(fork, { conflicts: 'refuse', allowSensitive: true }));
-    for (const path of ['alone/index', 'sub/index']) writeFileSync(at('project', path), index('b', 1));
+    await applied('b', ...all);
+    put('b', 1, 'again/index');
+    // What the person adds is theirs, also where the fork's next apply has it, too.
+    put('c', 1, 'before/index');
+    await applied('d', 'again/index', 'before/index');
+    put('d', 1, 'again/index', 'before/index');
+    put('b', 1, 'alone/index', 'sub/index');
+    put('c', 1, 'added/index');
     write('project/sub/branch', 'edited');
     await withFork((fork) => syncFork(fork));
     await back('1');
-    assert.deepEqual(state().clashes, ['sub/branch', 'sub/index']);
+    assert.deepEqual(state().clashes, ['added/index', 'before/index', 'sub/branch', 'sub/index']);
   });
 
   it('forgets a conflict that it takes back, and has those again that were at its time', async () => {

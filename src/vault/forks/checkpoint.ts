@@ -7,7 +7,6 @@
 import { ErrnoError } from '../../base/errno.js';
 import { automaticCheckpoints, checkpointReasonCharacters } from '../../base/limits/store.js';
 import { isLiveTouched } from '../fork-trees.js';
-import { refreshedIndexes } from '../git/refreshed-indexes.js';
 import {
   type Checkpoint,
   type CheckpointTree,
@@ -27,6 +26,7 @@ import { type OpenFork, withMeta } from '../vault.js';
 import { adoptTrunk } from './adopt.js';
 import { forkChanges } from './changes.js';
 import { atOrBelow, makePathLayer } from './path-layer.js';
+import { rewrittenIndexes } from './rewritten-indexes.js';
 import { appliedWith, enteredWith, pathCount } from './trunk.js';
 
 export interface SaveOptions {
@@ -155,19 +155,20 @@ export async function lastCheckpoint(fork: OpenFork): Promise<LastCheckpoint> {
 /** Of what the person edited, what a layer of what was before an apply shows otherwise: the next apply would undo their edit. */
 async function editsTakenBack(
   fork: OpenFork,
+  to: Checkpoint,
   key: string,
   layer: string,
   over: readonly string[],
   edited: readonly string[],
 ): Promise<readonly string[]> {
-  const { paths, tree, meta } = fork;
+  const { paths, tree } = fork;
   if (edited.length === 0) return [];
   const uppers = treesOf(paths, [layer], key);
   const changes = await tree.diff({ uppers, lowers: over, tellsUnlisted: true });
   const whole = edited.filter((path) => path.endsWith('/'));
   const inWhole = whole.length === 0 ? [] : changes.map(({ path }) => path).filter(atOrBelow(whole));
   const found = [...clashing(edited, changes), ...inWhole];
-  const refreshed = await refreshedIndexes(fork, treesOf(paths, meta.base, key), over, found);
+  const refreshed = await rewrittenIndexes(fork, key, { to, back: uppers, now: over, among: found });
   const others = found.filter((path) => !refreshed.has(path));
   // An index goes with the branch: after a commit of the person's both are theirs.
   const met = [...refreshed].filter((index) => {
@@ -206,7 +207,7 @@ export async function stackOfCheckpoint(
     const [isApplied, isEdited, own] = [atOrBelow(list), atOrBelow(entered.get(key) ?? []), new Set(list)];
     const isWanted = (path: string) => own.has(path) || (isApplied(path) && !isEdited(path));
     await makePathLayer(fork, { from, over, into: paths.tree(layer, key), isWanted });
-    for (const path of await editsTakenBack(fork, key, layer, over, met.get(key) ?? []))
+    for (const path of await editsTakenBack(fork, to, key, layer, over, met.get(key) ?? []))
       open.add(shownPath(vault.roots, key, path));
   }
   return [{ ...stack, deltas: [...stack.deltas, layer] }, [...open]];

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { closeSync, mkdirSync, openSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { stepsFile } from '../apply/applied-steps.js';
+import { stepsFile } from '../store/applied-steps.js';
 import { type Checkpoint, type ForkMeta, readableForkMeta, writeForkMeta } from '../store/fork-meta.js';
 import { layerDigest } from '../store/layer-digest.js';
 import { makeLayer } from '../store/layer-pool.js';

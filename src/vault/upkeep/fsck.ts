@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { readWholeJson } from '../../base/atomic-file.js';
 import { ErrnoError, hasCode } from '../../base/errno.js';
-import { stepsFile } from '../apply/applied-steps.js';
+import { stepsFile } from '../store/applied-steps.js';
 import { type ForkMeta, forkVersions, isSuspect, layersNamedBy, readForkMeta } from '../store/fork-meta.js';
 import { layerDigest } from '../store/layer-digest.js';
 import { makerOf, rootsOf } from '../store/layer-pool.js';

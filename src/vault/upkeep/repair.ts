@@ -6,7 +6,7 @@ import { closeSync, existsSync, readdirSync } from 'node:fs';
 import { readWholeJson } from '../../base/atomic-file.js';
 import { hasCode } from '../../base/errno.js';
 import { makeDirectory } from '../../base/make-directory.js';
-import { stepsFile } from '../apply/applied-steps.js';
+import { stepsFile } from '../store/applied-steps.js';
 import { lockFoundFork } from '../store/fork-lock.js';
 import { type ForkMeta, isSuspect, readableForkMeta, writeForkMeta } from '../store/fork-meta.js';
 import { makeLayer } from '../store/layer-pool.js';

@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readWholeJson, writeFileAtomic } from '../../base/atomic-file.js';
 import { flag, having, integer, list, mapOf, ofShape, oneOf, optional, word } from '../../base/shape.js';
-import { treesOf } from '../store/layer-pool.js';
-import type { VaultPaths } from '../store/layout.js';
 import type { Step } from '../tree/tree.js';
+import { treesOf } from './layer-pool.js';
+import type { VaultPaths } from './layout.js';
 
 /** Kept beside the layer that holds what an apply replaced. */
 export interface AppliedSteps {
