@@ -65,7 +65,7 @@ export const handlers: Readonly<Record<string, Handler>> = {
   ...forAll('find gfind', readFind),
   ...forAll('fd fdfind', readFd),
   ...forAll('xargs gxargs', readXargs),
-  ...forAll('parallel', readParallel),
+  ...forAll('parallel sem', readParallel),
   ...forAll('sed gsed', tool.readSed),
   ...forAll('awk gawk mawk nawk', tool.readAwk),
   ...forAll('dd', tool.readDd),

@@ -103,17 +103,55 @@ export function readXargs(call: ProgramCall): Reading {
   ]);
 }
 
-const parallel: OptionTable = {
-  values: '-j --jobs -a --arg-file -I --colsep -C -N -n --joblog --results --delay --timeout',
-};
+const parallelFlags = new Set(
+  (
+    '--keep-order --null --bar --eta --progress --tag --dry-run --dryrun --line-buffer --linebuffer --lb --ungroup --group ' +
+    '--verbose --link --xapply --shuf --pipe --pipepart --pipe-part --round-robin --roundrobin --resume --resume-failed ' +
+    '--retry-failed --no-notice --will-cite --no-run-if-empty --version --help --color --colour --files --fg --bg --silent --csv ' +
+    '--interactive --compress --wait --cat --fifo --gnu --exit --quote --xargs --replace --max-lines --eof'
+  ).split(' '),
+);
+const parallelValues = new Set(
+  (
+    '--jobs --max-procs --arg-file --arg-file-sep --arg-sep --colsep --max-args --max-replace-args --max-chars --joblog --results ' +
+    '--res --delay --timeout --retries --block --block-size --tagstring --tmpdir --tempdir --memfree --memsuspend --load --nice ' +
+    '--halt --halt-on-error --env --wd --workdir --delimiter --header --termseq --total-jobs --block-timeout --recstart --recend ' +
+    '--id --semaphorename --st --semaphoretimeout'
+  ).split(' '),
+);
+
+/** The words behind its options; undefined behind one that is not known: what seems to be the command may be its value. */
+function behindOptions(words: readonly Word[]): readonly Word[] | undefined {
+  let at = 0;
+  for (; at < words.length; at += 1) {
+    const value = knownValue(words[at]);
+    if (value === '--') return words.slice(at + 1);
+    if (value === undefined || !/^-./.test(value)) return words.slice(at);
+    const name = value.split('=')[0] ?? value;
+    if (value.startsWith('--')) {
+      if (!parallelFlags.has(name) && !parallelValues.has(name)) return undefined;
+      if (parallelValues.has(value)) at += 1;
+      continue;
+    }
+    // Letters without a value, then one with it or the start of what it stands for: `-kj4`, `-I%`.
+    const last = /^-[kq0utXmrvxphV]*(?:$|([jPaICNnLdEsi])(.*)$|[el].*$)/s.exec(value);
+    if (last === null) return undefined;
+    if (last[1] !== undefined && last[1] !== 'i' && last[2] === '') at += 1;
+  }
+  return [];
+}
 
 /** Its words are shell text; without any, what it reads is. */
 export function readParallel(call: ProgramCall): Reading {
-  const { operands } = optionsOf(parallel, call.words, true);
+  const operands = behindOptions(call.words);
+  if (operands === undefined)
+    return unreadable(call.text, 'an option of parallel that is not known: it may be the command');
   const end = operands.findIndex((word) => names('::: :::: :::+ ::::+').includes(knownValue(word) ?? ''));
   const command = end === -1 ? operands : operands.slice(0, end);
   const values = command.map(knownValue);
-  if (command.length === 0 || values.some((value) => value === undefined) || /^\{.*\}$/.test(values[0] ?? '')) {
+  // `{= =}` holds code of perl.
+  const isCode = call.words.some(({ text }) => text.includes('{='));
+  if (command.length === 0 || isCode || values.includes(undefined) || /^\{.*\}$/.test(values[0] ?? '')) {
     return unreadable(call.text, 'the command is computed');
   }
   const filled = values.map((value) => value?.replace(/\{[^{}\s]*\}/g, '$_'));

@@ -13,7 +13,7 @@ const looks =
   'bat exa eza lsd delta hexyl fold csvlook apt-cache dpkg-query whatis apropos';
 
 const changes =
-  'touch mkdir cp mv ln chown chgrp chmod install patch rmdir mktemp mkfifo split csplit bzip2 bunzip2 xz unxz zstd unzstd lz4 ' +
+  'touch mkdir cp mv ln chown chgrp chmod install patch rmdir mktemp mkfifo csplit bzip2 bunzip2 xz unxz zstd unzstd lz4 ' +
   'zip cpio ar ranlib strip objcopy setfacl setfattr sponge rename mmv kill pkill killall skill renice chattr dos2unix unix2dos ' +
   'gofmt rustfmt clang-format autopep8 isort msgfmt convert magick ffmpeg pandoc';
 
@@ -99,6 +99,7 @@ export const filePrograms: Programs = {
   sort: { is: 'r', with: { '-o --output': 'm' }, text: '--compress-program', values: '-k -t -o -S -T', unsure: 'm' },
   uniq: { is: 'r', operands: { 2: 'm' }, values: '-f -s -w', unsure: 'm' },
   tee: { is: 'r', operands: { 1: 'm' } },
+  split: { is: 'm', text: '--filter', values: '-a -b -C -l -n -t' },
   tree: { is: 'r', with: { '-o -R': 'm' }, values: '-L -P -I -o', unsure: 'm' },
   xxd: { is: 'r', with: { '-r --revert': 'm' }, operands: { 2: 'm' }, values: '-l -s -c -g -o', unsure: 'm' },
   yq: { is: 'r', with: { '-i --inplace --in-place -s --split-exp': 'm' }, unsure: 'm' },

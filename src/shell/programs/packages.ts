@@ -62,6 +62,7 @@ const goCommands: Programs = {
     unsure: 'm',
   }),
   env: { is: 'r', dashes: 'single', with: { '-w -u': 'm' }, unsure: 'm' },
+  ...each('run test build', { is: 'm', dashes: 'single', text: '-exec -toolexec' }),
   ...each('get install', fetches),
   mod: { is: 'm', subcommands: each('download tidy vendor', fetches), otherwise: runs },
   clean: { is: 'd' },
@@ -93,6 +94,8 @@ const toolRunner: Program = { is: 'm', subcommands: { run: { is: 'm', runs: 0 } 
 const reader = '-c -e -m -r -X -W -I -E -F -M';
 
 export const packagePrograms: Programs = {
+  /** `cmake -E env X=1 rm a`, `cmake -E rm a`. */
+  cmake: { is: 'm', only: { '--version --help': 'r' }, runsAfter: '-E' },
   npm,
   cnpm: npm,
   npx: { is: 'mn', runs: 0, text: '-c --call', only: { '--no-install --no': 'm' }, values: '-p --package' },
@@ -191,7 +194,7 @@ export const packagePrograms: Programs = {
   }),
   ...each('irb pry ipython jshell ghci iex', { is: 'mi' }),
   ...each(
-    'make gmake cmake ninja meson bazel buck mvn gradle ant sbt gcc g++ cc c++ clang clang++ ld as rustc javac java tsc',
+    'make gmake ninja meson bazel buck mvn gradle ant sbt gcc g++ cc c++ clang clang++ ld as rustc javac java tsc',
     {
       is: 'm',
       only: { '--version --help': 'r' },
