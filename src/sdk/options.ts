@@ -79,6 +79,9 @@ export interface JailOptions extends ExecOptions, Pick<ExecRequest, 'onOutput' |
 export interface RunOptions extends ExecOptions {
   /** What it reads; without it, nothing. */
   readonly input?: string | Uint8Array | undefined;
-  /** Told of its output as it comes, which is in the report too. No more is read until what this returns has resolved. */
+  /**
+   * Told of its output as it comes, which is in the report too. No more is read until what this returns has resolved, or the signal has
+   * ended the command.
+   */
   readonly onOutput?: ((stream: 'stdout' | 'stderr', chunk: Uint8Array) => void | Promise<void>) | undefined;
 }

@@ -23,6 +23,23 @@ test('a callback that throws ends the command and nothing of the caller’s, and
   await assert.rejects(callbacks.during(Promise.resolve('done')), { code: 'ECANCELED', message: /of the caller/ });
 });
 
+test('a callback that never answers is waited for until the command is to end, and one that answers as long as it takes', async () => {
+  const caller = new AbortController();
+  const callbacks = new GuardedCallbacks();
+  const signal = callbacks.signalWith(caller.signal);
+  const never = callbacks.guard('onOutput', () => new Promise<void>(() => undefined));
+  let answer: (value: number) => void = () => undefined;
+  const slow = callbacks.guard('onApproval', () => new Promise<number>((resolve) => (answer = resolve)))?.();
+  const waiting = never?.();
+  assert.equal(await Promise.race([slow, waiting, Promise.resolve('neither')]), 'neither');
+  answer(7);
+  assert.equal(await slow, 7);
+  assert.equal(getEventListeners(signal, 'abort').length, 1);
+  caller.abort();
+  assert.deepEqual([await waiting, await never?.()], [undefined, undefined]);
+  await callbacks.during(Promise.resolve());
+});
+
 test('a signal that lives on keeps nothing of commands that have ended, however they did', async () => {
   const caller = new AbortController();
   const held = () => {

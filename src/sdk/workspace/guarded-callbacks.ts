@@ -33,11 +33,28 @@ export class GuardedCallbacks {
       try {
         const answer = call(...given);
         if (!isPromise(answer)) return answer;
-        return answer.then(undefined, (error: unknown) => this.#fail(name, error)) as Answer;
+        return this.#unlessEnding(answer.then(undefined, (error: unknown) => this.#fail(name, error))) as Answer;
       } catch (error) {
         return this.#fail(name, error);
       }
     };
+  }
+
+  /**
+   * A slow caller slows the command, and one that never answers would keep it, and its fork, for ever: once the command is to end it is
+   * not waited for.
+   */
+  #unlessEnding(answer: Promise<unknown>): Promise<unknown> {
+    const { signal } = this.#ending;
+    return new Promise((resolve) => {
+      const leave = () => resolve(undefined);
+      if (signal.aborted) leave();
+      else signal.addEventListener('abort', leave, { once: true });
+      void answer.then((value) => {
+        signal.removeEventListener('abort', leave);
+        resolve(value);
+      });
+    });
   }
 
   /** The work's answer, unless a callback failed meanwhile. */
