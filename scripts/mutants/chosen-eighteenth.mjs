@@ -103,7 +103,7 @@ export const chosenEighteenth = [
     from: 'values.get(name) ?? osConstants.errno.EIO',
     to: 'values.get(name) ?? 0',
     why: 'what was not tried, since the probe ended early, would be said to work',
-    tests: ['jail/host-probe'],
+    tests: ['jail/probe-program'],
   },
   {
     file: 'src/audit/plain-body.ts',
@@ -131,7 +131,7 @@ export const chosenEighteenth = [
     from: "parent: file(oneValue(parseLineage), 'maker'),",
     to: 'parent: file(oneValue(parseLineage)),',
     why: 'whoever may write an agent’s files could give it another parent',
-    tests: ['e2e/objects'],
+    tests: ['objects/control-file'],
   },
   {
     file: 'src/tool/built-in/file-tools.ts',

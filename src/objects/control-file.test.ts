@@ -26,6 +26,17 @@ describe('a control file', () => {
     assert.deepEqual(Object.keys(toolFiles), 'name description schema cap policy status log'.split(' '));
   });
 
+  it('is written by its operator, but for what makes an object, runs it or supervises it', () => {
+    const by = (all: ControlFiles, writer: string) => Object.keys(all).filter((name) => all[name]?.writer === writer);
+    const others = (all: ControlFiles) => ['maker', 'process', 'supervisor'].map((writer) => by(all, writer).join(' '));
+    assert.deepEqual(others(agentFiles), ['owner parent', 'status pid log', 'supervised']);
+    assert.deepEqual(others(toolFiles), ['name', 'status log', '']);
+    assert.deepEqual(
+      [agentFiles, toolFiles].map((all) => by(all, 'operator').length),
+      [Object.keys(agentFiles).length - 6, Object.keys(toolFiles).length - 3],
+    );
+  });
+
   it('is read into its value', () => {
     const read = (file: string, text: string) => files[file]?.parse(text, file);
     assert.equal(read('uid', '1000\n'), 1000);
