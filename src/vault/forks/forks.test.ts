@@ -1,6 +1,16 @@
 /** Forks of the trunk, of forks in every state and of checkpoints: what each shows, and what is left of it when it goes. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { prepareHome, prepareTemporary } from '../fork-trees.js';
@@ -8,6 +18,7 @@ import { type ForkMeta, readForkMeta } from '../store/fork-meta.js';
 import { workspaceRoot } from '../store/layout.js';
 import { readNewest } from '../store/state-file.js';
 import { readVaultMeta } from '../store/vault-meta.js';
+import { tree } from '../tree/tree-fixture.js';
 import { saveCheckpoint } from './checkpoint.js';
 import { createFork, deleteFork, dropFork, existingVault, forkNames, listForks, useFork } from './forks.js';
 import { syncFork } from './sync.js';
@@ -27,6 +38,24 @@ async function work() {
   write('project/one', 'theirs');
   await command(put('three', '3'));
 }
+
+it('where there is no vault, or none any more, nothing makes a directory of one', async () => {
+  const { directory, lock } = access().paths;
+  await refused('ENOENT', () => useFork(access(), 'main'));
+  await refused('ENOENT', () => createFork(access(), 'a', 'trunk'));
+  assert.equal(existsSync(directory), false);
+  await command(() => undefined);
+  const held = openSync(lock, 'r+');
+  await tree.lock({ descriptor: held, wait: true });
+  const waiting = [
+    refused('ENOENT', () => createFork(access(), 'a', 'trunk')),
+    refused('ENOENT', () => useFork(access(), 'main')),
+  ];
+  renameSync(directory, at('away'));
+  closeSync(held);
+  await Promise.all(waiting);
+  assert.equal(existsSync(directory), false);
+});
 
 describe('a fork starts', () => {
   it('from the directory, from a fork, or from a checkpoint by number or name, with its layers and no copy', async () => {

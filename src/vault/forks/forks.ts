@@ -45,6 +45,13 @@ export function existingVault({ paths }: VaultAccess): VaultMeta {
   });
 }
 
+/** With the lock of a vault that is there: one that is deleted meanwhile is not made again by its lock. */
+function inVault<T>(access: VaultAccess, purpose: string, act: (vault: VaultMeta) => Promise<T> | T): Promise<T> {
+  existingVault(access);
+  const { tree, paths } = access;
+  return withVaultLock(tree, paths.lock, purpose, () => act(existingVault(access)), { again: true });
+}
+
 const noSuchFork = (name: string) =>
   new ErrnoError('ENOENT', {
     operation: 'find the fork',
@@ -152,10 +159,13 @@ function freeName(access: VaultAccess): string {
   for (let number = 1; ; number += 1) if (!taken.has(`fork-${number}`)) return `fork-${number}`;
 }
 
-export function createFork(access: VaultAccess, wanted: string | undefined, source: ForkSource): Promise<MadeFork> {
-  const { paths, tree } = access;
-  return withVaultLock(tree, paths.lock, 'ctx fork create', async () => {
-    const vault = existingVault(access);
+export async function createFork(
+  access: VaultAccess,
+  wanted: string | undefined,
+  source: ForkSource,
+): Promise<MadeFork> {
+  const { paths } = access;
+  return inVault(access, 'ctx fork create', async (vault) => {
     const name = wanted ?? freeName(access);
     if (!isForkName(name) || name === originName) {
       const expected =
@@ -187,10 +197,10 @@ export function createFork(access: VaultAccess, wanted: string | undefined, sour
 }
 
 /** The fork of commands that name none. */
-export function useFork(access: VaultAccess, name: string): Promise<void> {
-  return withVaultLock(access.tree, access.paths.lock, 'ctx fork use', () => {
+export async function useFork(access: VaultAccess, name: string): Promise<void> {
+  return inVault(access, 'ctx fork use', (vault) => {
     existingFork(access, name);
-    writeVaultMeta(access.paths.meta, { ...existingVault(access), current: name });
+    writeVaultMeta(access.paths.meta, { ...vault, current: name });
   });
 }
 

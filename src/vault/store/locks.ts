@@ -143,8 +143,9 @@ export async function withVaultLock<T>(
   file: string,
   purpose: string,
   use: (descriptor: number) => Promise<T> | T,
+  { again = false }: Pick<VaultLockOptions, 'again'> = {},
 ): Promise<T> {
-  const descriptor = await takeLock(tree, file, { wait: true, purpose, what: file });
+  const descriptor = await takeLock(tree, file, { wait: true, purpose, what: file, again });
   try {
     return await use(descriptor);
   } finally {
