@@ -15,7 +15,13 @@ struct dated {
   bool dropped; /* it was not put after all */
 };
 
-/* batch.c: a file that is whole and waits for its name. */
+/*
+ * batch.c: how many descriptors may be kept open for each of these: files that wait for their names, the directories of
+ * these, and directories that are made beside their places. The last quarter is for what was taken away (retired.c).
+ */
+size_t quarter_of_descriptors(void);
+
+/* A file that is whole and waits for its name. */
 struct waiting {
   struct place place;
   const char *action;

@@ -86,13 +86,17 @@ void add_waiting(const struct waiting *file) {
   added->place.expected = &added->looked_at;
 }
 
-/* Each has a descriptor, and its directory may have one, too; so has each that was taken away (retired.c). */
-static size_t most_files(void) {
-  static size_t most;
+size_t quarter_of_descriptors(void) {
+  static size_t quarter;
   struct rlimit limit;
-  if (most > 0) return most;
-  size_t free = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > 256 ? (limit.rlim_cur - 192) / 2 : 1;
-  return most = free < BATCH_FILES ? free : BATCH_FILES;
+  if (quarter > 0) return quarter;
+  return quarter = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur > 256 ? (limit.rlim_cur - 192) / 4 : 1;
+}
+
+/* Each has a descriptor, and its directory may have one, too. */
+static size_t most_files(void) {
+  size_t quarter = quarter_of_descriptors();
+  return quarter < BATCH_FILES ? quarter : BATCH_FILES;
 }
 
 bool is_batch_full(void) {

@@ -126,7 +126,8 @@ bool begin_unit(struct apply *apply, const struct place *place, const struct fou
 }
 
 bool are_units_full(const struct apply *apply) {
-  return apply->beside.entries >= MOST_ENTRIES || apply->beside.count >= MOST_UNITS;
+  const size_t count = apply->beside.count;
+  return apply->beside.entries >= MOST_ENTRIES || count >= MOST_UNITS || count >= quarter_of_descriptors();
 }
 
 static void take_back(struct apply *apply, struct unit *unit) {

@@ -1,6 +1,6 @@
 /** Directories that an apply makes beside their places: each comes as a whole, or not at all. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -76,6 +76,23 @@ describe('a directory that is new as a whole', () => {
       mkdirSync(at('origin'));
     }
   }
+
+  // Between the two, files wait for their names, too: a descriptor for each, and for its directory.
+  for (const most of [60, 300])
+    it(`is one of many that come with ${most} descriptors`, () => {
+      const directories = Array.from({ length: most }, (_, index) => `new${index}`);
+      const plan = makeTrees(8, directories);
+      for (const directory of directories.slice(0, most / 2)) {
+        for (const side of ['kept', 'origin']) mkdirSync(at(side, `a${directory}`));
+        write(`upper/a${directory}/f`, 'beside what is there');
+        plan.unshift({ action: 'put', path: `a${directory}/f` });
+      }
+      const input = plan.map(({ action, path }) => `${action}\0${path}\0`).join('');
+      const words = ['apply', '--upper', at('upper'), '--to', at('origin'), '--layer', at('kept'), '--durable'];
+      execFileSync('bash', ['-c', `ulimit -n ${most}; exec "$0" "$@"`, program, ...words], { input });
+      assert.deepEqual(beside(), []);
+      assert.equal(names().length, plan.length + most / 2);
+    });
 
   it('comes with its modes, links and times, and every entry is told', async () => {
     const plan = makeTrees(20, ['new', 'new/sub', 'other']);
