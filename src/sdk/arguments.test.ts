@@ -31,6 +31,10 @@ const kinds: Readonly<Record<string, Kind>> = {
   callback: kind([() => undefined], ['x', 1, {}, []]),
   signal: kind([signal], ['x', 1, {}, [], () => undefined]),
   object: kind([{}, { a: 1 }], ['x', 1, true]),
+  style: kind(
+    [{ paint: () => '', escaped: true }],
+    [{}, 'x', { paint: () => '' }, { paint: 1, escaped: true }, { paint: () => '', escaped: 1 }],
+  ),
   json: kind([{}, { a: 1 }], ['x', 1, [], new Date()]),
   limit: { good: [null, 1], bad: [0, -1, 'none', 1.5, Symbol('x')] },
   secret: kind(['x', ''], [1, {}, []]),
@@ -128,7 +132,7 @@ const objects: Readonly<Record<string, string>> = {
   Search: 'signal:signal path:word ignoreCase:flag literal:flag include:word',
   Edit: '!before:text !after:text all:flag',
   Change: 'paths:words since:word',
-  Diff: 'paths:words since:word style:object full:flag onText:callback',
+  Diff: 'paths:words since:word style:style full:flag onText:callback',
   Apply:
     'paths:words conflicts:conflicts ours:words theirs:words allowSensitive:flag dryRun:flag onProgress:callback signal:signal to:word',
   Ask: 'paths:words approvalMilliseconds:time onApproval:callback signal:signal',

@@ -139,7 +139,7 @@ const changeMembers = { paths: optional(words), since: optional(word) };
 export const changeOptions = closed<ChangeOptions>(changeMembers);
 export const diffOptions = closed<DiffOptions>({
   ...changeMembers,
-  style: optional(anObject),
+  style: optional(closed<NonNullable<DiffOptions['style']>>({ paint: callback, escaped: flag })),
   full: optional(flag),
   onText: optional(callback),
 });

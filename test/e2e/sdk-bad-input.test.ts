@@ -218,6 +218,29 @@ asOneUser((user) => {
       assert.equal((await workspace.run(['true'])).exitCode, 0);
     });
 
+    test('whose callback throws before there is a command gets that error, and goes on', async () => {
+      const boom = () => {
+        throw new Error('boom');
+      };
+      const uses: readonly ((own: Workspace) => Promise<unknown>)[] = [
+        (own) => own.prepare(),
+        (own) => own.keepJail(),
+        (own) => own.run(['true']),
+      ];
+      for (const use of uses) {
+        const own = await open({ directory: stage.project('echo x > x'), data: stage.store, onProgress: boom });
+        await assert.rejects(use(own), /onProgress threw.*boom/);
+        await own.close();
+      }
+      await operator.vaults.create(stage.project('echo x > x'), { onProgress: boom });
+      await workspace.run(['touch', 'asked']);
+      await assert.rejects(workspace.askToApply({ onApproval: boom }), /onApproval threw.*boom/);
+      // It answers at once and by nothing, as a function that grants elsewhere.
+      const asked = { onApproval: any<() => Promise<undefined>>(() => undefined), approvalMilliseconds: 50 };
+      await refused(() => workspace.askToApply(asked), 'EACCES');
+      await workspace.rollback();
+    });
+
     test('gets EINVAL for a value of another type, in every member of every call', async () => {
       const throws = new Proxy({}, { ownKeys: () => assert.fail('boom'), get: () => assert.fail('boom') });
       const wrong: readonly unknown[] = [

@@ -25,6 +25,7 @@ import {
   vaultNamed,
 } from '../../workspace/vault-verbs.js';
 import { currentDirectory } from '../current-directory.js';
+import { GuardedCallbacks } from '../workspace/guarded-callbacks.js';
 
 export type { CollectedVault, FoundFault, LimitChanges, LimitedVault, MadeVault, StoreFormat, VaultSummary };
 
@@ -67,7 +68,9 @@ export class Vaults {
   ): Promise<MadeVault> {
     const most = limits === undefined ? {} : changedLimits(undefined, limits);
     const limited = Object.keys(most).length === 0 ? {} : { limits: most };
-    return createVault(this.#host, directory, { name, onProgress, uncopied, exactly, ...limited });
+    // Who only looks on does not end it.
+    const told = new GuardedCallbacks().guard('onProgress', onProgress);
+    return createVault(this.#host, directory, { name, onProgress: told, uncopied, exactly, ...limited });
   }
 
   /** What one may hold, and what it holds. */

@@ -57,10 +57,12 @@ export class GuardedCallbacks {
     });
   }
 
-  /** The work's answer, unless a callback failed meanwhile. */
-  async during<T>(work: Promise<T>): Promise<T> {
+  /** The work's answer, unless a callback failed meanwhile: `undo` then ends what was made. */
+  async during<T>(work: Promise<T>, undo?: (made: T) => Promise<unknown>): Promise<T> {
     try {
-      return await work;
+      const made = await work;
+      if (this.#failure !== undefined) await undo?.(made);
+      return made;
     } finally {
       this.end();
     }

@@ -24,6 +24,7 @@ import { execIn, execLiveIn, refuseEnded } from './command.js';
 import type { Edit } from './edit.js';
 import type { SearchOptions } from './file-answers.js';
 import { type ApplyReport, Fork } from './fork.js';
+import { GuardedCallbacks } from './guarded-callbacks.js';
 import type {
   ObjectQuestion,
   PathAccess,
@@ -118,6 +119,14 @@ export class Workspace extends Fork {
     return requestOf(this.#host, this.#place, this.#options);
   }
 
+  /** For what is done without a command of the caller's. */
+  #guarded() {
+    const callbacks = new GuardedCallbacks();
+    const request = this.#request;
+    const onProgress = callbacks.guard('onProgress', request.onProgress);
+    return [{ ...request, onProgress, signal: callbacks.signalWith(undefined) }, callbacks] as const;
+  }
+
   get #commands() {
     return { host: this.#host, place: this.#place, options: this.#options };
   }
@@ -141,7 +150,11 @@ export class Workspace extends Fork {
 
   /** Makes the fork ready before there is a command: the directory imported, the person's edits taken over. */
   prepare(): Promise<Prepared> {
-    return this.inTurn(async () => (await import('../../proxy/prepare.js')).prepareFork(this.#host, this.#request));
+    return this.inTurn(async () => {
+      const { prepareFork } = await import('../../proxy/prepare.js');
+      const [request, callbacks] = this.#guarded();
+      return callbacks.during(prepareFork(this.#host, request));
+    });
   }
 
   /** Everything a command here is shown and may do, by name. */
@@ -196,7 +209,9 @@ export class Workspace extends Fork {
       await import('./workspace-jail.js'),
       await import('../../kept-jail/kept-jail.js'),
     ];
-    return new WorkspaceJail(this.#host, this.#place, await KeptJail.start(this.#host, this.#request));
+    const [request, callbacks] = this.#guarded();
+    const jail = await callbacks.during(KeptJail.start(this.#host, request), (made) => made.end());
+    return new WorkspaceJail(this.#host, this.#place, jail);
   }
 
   /** One for all that ask while it is being made. */
@@ -327,7 +342,8 @@ export class Workspace extends Fork {
   /** As `apply`, for a program that speaks for a model: a person answers first, with `ctx approvals`. EACCES where it is a no. */
   async askToApply(options: AskedApplyOptions = {}): Promise<ApplyReport> {
     const { paths, approvalMilliseconds = this.#options.approvalMilliseconds, onApproval, signal } = options;
-    const asked = onApproval ?? this.#options.onApproval;
+    const callbacks = new GuardedCallbacks();
+    const asked = callbacks.guard('onApproval', onApproval ?? this.#options.onApproval);
     const only = paths === undefined ? undefined : shownFrom(this.#place, paths);
     const work = async () => {
       const { applyByApproval } = await import('../../workspace/approved-apply.js');
@@ -335,12 +351,12 @@ export class Workspace extends Fork {
         ...this.#request,
         only,
         approvalMilliseconds,
-        onApproval: asked,
-        signal: this.#endOf(signal),
+        onApproval: asked && (async (...given) => asked(...given)),
+        signal: callbacks.signalWith(this.#endOf(signal)),
       });
     };
     try {
-      return await this.inTurn(work, signal);
+      return await callbacks.during(this.inTurn(work, signal));
     } catch (error) {
       // Interrupted while the person was asked. Once it is writing, it comes to its end and is answered.
       if (hasCode(error, 'ECANCELED')) this.#refuseClosed();
