@@ -1,6 +1,6 @@
 /** MCP servers as sources of tools: each in a jail of its own, its tools called as files. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { agentWith, exec, executes, ok, withoutViews } from '../support/agents.js';
@@ -212,7 +212,7 @@ asOneUser((user) => {
       assert.equal(greeted.code, 0, greeted.stderr);
       const silent = await stage.ctx(project, ['tool', 'source', 'list']);
       assert.doesNotMatch(silent.stdout, /no-/);
-      // One that was killed while it was added is taken away by the next.
+      // One that was killed while it was added is taken away by the next, an hour later.
       const file = configuration(stage, 'silent', 'silent');
       const sources = join(stage.store, 'ctx', 'tool', '.source');
       const words = ['tool', 'source', 'add', 'silent', '--mcp', file, '--read', serverOf(stage)];
@@ -220,6 +220,9 @@ asOneUser((user) => {
       await until(() => readdirSync(sources).some((name) => name.startsWith('.silent')), 'it is being added');
       running.child.kill('SIGKILL');
       await running.finished;
+      const longAgo = Date.now() / 1000 - 2 * 60 * 60;
+      for (const name of readdirSync(sources).filter((each) => each.startsWith('.')))
+        utimesSync(join(sources, name), longAgo, longAgo);
       assert.equal((await add(stage, project, 'greets2', 'greets')).code, 0);
       assert.deepEqual(
         readdirSync(sources).filter((name) => name.startsWith('.')),
