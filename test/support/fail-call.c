@@ -2,12 +2,13 @@
  * fail-call N|/NAME ERROR|short PROGRAM ARGS...: the N-th call that writes to a file, of the program and of all it
  * starts, or the first to a file of that name, fails with the errno, or, with `short`, writes one byte. Exit code 99:
  * there were not so many; with N = 0 their number is printed at the end. Traces; so it works for static programs. Writes
- * to pipes, sockets and terminals are not counted: these are no disk. With +N also calls that change what is there, or
- * only look, are counted.
+ * to pipes, sockets and terminals are not counted: these are no disk. Nothing that is written to /proc is cut short:
+ * the kernel takes it whole. With +N also calls that change what is there, or only look, are counted.
  */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -104,6 +106,14 @@ static int is_file(pid_t process, int descriptor) {
   return stat(path, &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
 }
 
+/* What the kernel takes whole or not at all: an identity map, for example. */
+static int is_of_kernel(pid_t process, int descriptor) {
+  char path[64];
+  struct statfs about;
+  snprintf(path, sizeof path, "/proc/%d/fd/%d", process, descriptor);
+  return statfs(path, &about) == 0 && about.f_type == PROC_SUPER_MAGIC;
+}
+
 static int is_named(pid_t process, int descriptor, const char *end) {
   char link[64], path[4096];
   snprintf(link, sizeof link, "/proc/%d/fd/%d", process, descriptor);
@@ -165,6 +175,7 @@ int main(int count, char **words) {
           if (name && (calls[i].descriptor < 0 || !is_named(process, (int)argument(&at, calls[i].descriptor), name)))
             continue;
           if (is_short && (calls[i].length < 0 || argument(&at, calls[i].length) < 2)) continue;
+          if (is_short && is_of_kernel(process, (int)argument(&at, calls[i].descriptor))) continue;
           if (--left != 0) continue;
           hit = 1;
           if (is_short)
