@@ -154,12 +154,16 @@ export function readNames(call: ProgramCall): Reading {
   const sets = ['read', 'mapfile', 'readarray', 'unset', 'wait', 'getopts'].includes(name);
   const parts = call.words.flatMap((word, at) => [
     ...(isText(name, word, call.words[at - 1]) ? [] : hiddenCode(word, call.reader, call.around)),
-    ...(sets ? poisoned(knownValue(word) ?? '') : []),
+    ...(sets && !(name === 'unset' && isPrompt(word)) ? poisoned(knownValue(word) ?? '') : []),
   ]);
   const takes = name === 'mapfile' || name === 'readarray';
   const callbacks = takes ? optionValues('-C', optionsOf({ values: '-C -c -d -n -O -s -u' }, call.words, true)) : [];
   const run = callbacks.map((word) => textReading(call, withMore(word)));
   return reading(call, readOnly, `${name} is read_only`, [...parts, ...counted.flatMap(assignedIn), ...run]);
+}
+
+function isPrompt(word: Word): boolean {
+  return variableKind(knownValue(word) ?? '') === 'prompt';
 }
 
 /** A variable, or one of an array, that is set to what is not looked at. */
@@ -168,6 +172,7 @@ export function poisoned(variable: string): readonly Reading[] {
   const kind = variableKind(name);
   if (kind === 'plain') return [];
   if (kind === 'lookup') return [unreadable(variable, `${name} gives other programs to names`)];
+  if (kind === 'prompt') return [unreadable(variable, 'a prompt is computed')];
   const why = `${name} changes which programs or which code run`;
   return [{ text: variable, words: [], classes: mutating, readable: true, why, parts: [] }];
 }

@@ -18,7 +18,7 @@ import { dividesInSh, expansionsThatEndEarlier, hasOverlooked } from './parser-g
 import { isWithin, type Stretches } from './reach.js';
 import { assignedIn, assignmentReading, hiddenCode, poisoned, promptCode } from './read-builtin.js';
 import { allClasses, holding, type Reading, unreadable } from './reading.js';
-import type { Reader, ShellInput, Surroundings } from './surroundings.js';
+import { type Reader, type ShellInput, type Surroundings, unknownInput } from './surroundings.js';
 import { fieldsFrom, knownValue, plainWord, textFrom, unknownWord, type Word, wordFrom } from './word.js';
 import { isLookedUpByZsh } from './zsh.js';
 
@@ -28,6 +28,14 @@ export interface ScriptVisit {
   readonly source: string;
   /** Where functions of the text are in force; in a text within it, whose places are its own, none is known to be. */
   readonly functions: Stretches;
+}
+
+function isStandardInput({ descriptor }: Redirection): boolean {
+  return descriptor === undefined || (descriptor.type === 'FileDescriptor' && descriptor.value === 0);
+}
+
+function inputOf(text: string | undefined): ShellInput {
+  return text === undefined ? unknownInput : { kind: 'text', text };
 }
 
 const evaluates = /^-(?:eq|ne|lt|le|gt|ge|v)$/;
@@ -155,6 +163,9 @@ export class ScriptReading {
             quotesAreLetters: each.text.startsWith('[') || around.quotesAreLetters === true,
           }),
         );
+      case 'Function':
+        // What it reads is decided where it is called.
+        return this.#inside(node, { ...around, input: unknownInput });
       case 'For':
         return [...poisoned(node.name.value), ...this.#inside(node, around)];
       case 'Select':
@@ -358,7 +369,7 @@ export class ScriptReading {
         readings.push(...this.#node(body, around));
         const parts = delimiter?.quoted === true ? undefined : body.parts;
         const known = parts === undefined ? body.text : textFrom(parts, body.text, around.variables);
-        input = known === undefined ? { kind: 'stream', networked: false } : { kind: 'text', text: known };
+        if (isStandardInput(redirection)) input = inputOf(known);
         continue;
       }
       if (redirection.descriptor !== undefined) readings.push(...this.#node(redirection.descriptor, around));
@@ -371,12 +382,12 @@ export class ScriptReading {
       readings.push(...inner);
       const word = wordFrom(target, around.variables);
       if (redirection.type === 'HereString') {
-        const known = knownValue(word);
-        input = known === undefined ? { kind: 'stream', networked: false } : { kind: 'text', text: known };
+        if (isStandardInput(redirection)) input = inputOf(knownValue(word));
         continue;
       }
       const { operator } = redirection;
-      const reads = operator === '<' || operator === '<&' || operator === '<>';
+      // `0>&3` reads, too.
+      const reads = redirection.descriptor === undefined ? operator.startsWith('<') : isStandardInput(redirection);
       const duplicates = operator.endsWith('&') && /^(?:\d+-?|-)$/.test(knownValue(word) ?? '');
       const substitutes = target.parts?.every((part) => part.type === 'ProcessSubstitution') === true;
       if (!duplicates && !substitutes) {

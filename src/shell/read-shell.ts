@@ -78,6 +78,11 @@ function isNamedFile({ text, start, end, splits }: Word): boolean {
   return isWhole && !/^\/(?:proc|dev)/.test(start) && name !== '' && !/^(?:stdin|\d+|\.\.?)$|[*?[\]{}]/.test(name);
 }
 
+/** After `cd /dev/fd`. */
+function isDescriptor(path: string): boolean {
+  return !path.startsWith('/') && /(?:^|\/)(?:stdin|\d+)$/.test(path);
+}
+
 export function readShell(call: ProgramCall): Reading {
   const { letters, long, given, rest } = shellOptions(call.words);
   const name = call.called.join(' ');
@@ -90,6 +95,9 @@ export function readShell(call: ProgramCall): Reading {
     if (letters.has('-i') && /[#!]/.test(knownValue(first) ?? '#'))
       return unreadable(call.text, 'zsh -i has no comments');
   }
+  const load = given.findIndex((word) => /^--(?:rcfile|init-file)$/.test(knownValue(word) ?? ''));
+  if (load >= 0 && knownValue(given[load + 1]) === undefined)
+    return unreadable(call.text, `${name} runs a file first whose name is computed`);
   const loads = long.has('--rcfile') || long.has('--init-file') ? mutating : readOnly;
   if (letters.has('-c')) {
     if (misleads(given.map(knownValue)))
@@ -114,6 +122,7 @@ export function readShell(call: ProgramCall): Reading {
   if (path === undefined && (first.start === '' || first.splits) && !isNamedFile(first)) {
     return unreadable(call.text, `${name} runs a script whose name is computed: ${first.text}`);
   }
+  if (path !== undefined && isDescriptor(path)) return unreadable(call.text, `${name} runs what may be a descriptor`);
   if (path === '/dev/stdin' || path === '/proc/self/fd/0' || path === '/dev/fd/0') return fromInput(call, false);
   if (path?.startsWith('/dev/fd/') === true || path?.startsWith('/proc/') === true) {
     return unreadable(call.text, `${name} runs what comes through a descriptor`);
@@ -147,7 +156,12 @@ export function readSource(call: ProgramCall): Reading {
   if (path === undefined && (file.start === '' || file.splits) && !isNamedFile(file)) {
     return unreadable(call.text, `it runs a file whose name is computed: ${file.text}`);
   }
-  if (path === '/dev/stdin' || path?.startsWith('/dev/fd/') === true || path?.startsWith('/proc/') === true) {
+  if (
+    path === '/dev/stdin' ||
+    path?.startsWith('/dev/fd/') === true ||
+    path?.startsWith('/proc/') === true ||
+    isDescriptor(path ?? '')
+  ) {
     return fromInput({ ...call, around: { ...call.around, input: { kind: 'stream', networked: false } } }, false);
   }
   return reading(call, mutating, `${call.called.join(' ')} runs a file in this shell`);

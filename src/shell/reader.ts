@@ -5,7 +5,7 @@ import { hiddenCode } from './read-builtin.js';
 import { readCommand } from './read-command.js';
 import { ScriptReading } from './read-script.js';
 import { everyReading, holding, type Reading, unreadable } from './reading.js';
-import type { Aliases, Reader, Surroundings } from './surroundings.js';
+import { type Aliases, type Reader, type Surroundings, unknownInput } from './surroundings.js';
 import { indexesIn, namesIn } from './variables.js';
 import { plainWord, type Word } from './word.js';
 import { differsInZsh } from './zsh.js';
@@ -31,6 +31,9 @@ export function plainWordsOf(text: string): readonly string[] | undefined {
 /** Something of the text is taken for a number, or for the name of a variable: then the substitutions in its index are run. */
 const calculates =
   /\(\(|\$\[|\s-(?:eq|ne|lt|le|gt|ge|v|[a-zA-Z]*i)|\$\{[^}]*[:[!]|\]=|\b(?:let|read|unset|wait|declare|typeset|local|export)/;
+
+/** From there on all that follows reads something else. */
+const givesInput = /\bexec\b[^;&|\n]*</;
 
 export class ShellReader implements Reader {
   readonly #parser: Parser | undefined;
@@ -108,7 +111,7 @@ export class ShellReader implements Reader {
     around: Surroundings,
   ): Reading {
     const { variables, functions } = namesIn(script, children, around, this.aliases.size > 0);
-    const inner = { ...around, variables };
+    const inner = { ...around, variables, ...(givesInput.test(text) ? { input: unknownInput } : {}) };
     const read = new ScriptReading({ reader: this, children, source: text, functions }).script(script, inner);
     const found = calculates.test(text) ? indexesIn(script, children, variables) : [];
     if (found.length === 0) return read;

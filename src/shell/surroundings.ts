@@ -10,6 +10,7 @@ export type ShellInput =
   | { readonly kind: 'stream'; readonly networked: boolean };
 
 export const terminal: ShellInput = Object.freeze({ kind: 'terminal' });
+export const unknownInput: ShellInput = Object.freeze({ kind: 'stream', networked: false });
 
 /** `zsh`: as bash, where it is not known to differ. `sh`: it may know only what POSIX has. `[[` and `((` are a program and a subshell then, and `function` a program. */
 export type Grammar = 'bash' | 'sh' | 'zsh';

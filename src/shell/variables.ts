@@ -90,9 +90,9 @@ function hidesAssignment(node: CommandNode): boolean {
   }
   if (setsUnseen.has(name)) return true;
   if (!declares.has(name)) return false;
-  // Behind `command` its words are not parsed as assignments.
+  // Behind `command`, and behind `'export'`, its words are not parsed as assignments.
   return words.some(
-    (word) => word.type === 'Word' && (word.parts !== undefined || isWrapped || /^-[a-zA-Z]*n/.test(word.value)),
+    (word) => word.type === 'Word' && (word.parts !== undefined || isWrapped || /^-[a-zA-Z]*n|=/.test(word.value)),
   );
 }
 

@@ -52,6 +52,15 @@ export const found: readonly (readonly [shell: string, ...texts: readonly string
     // A slash, and an index, that end where the parser does not see it.
     `v=1; : \${v/$(rm /data)/x}`,
     'w[a b]`rm /data`',
+    // A builtin in quotes, behind which no word is parsed as an assignment.
+    `v=ls; \\export v=rm; $v /data`,
+    `v=ls; 'declare' v=rm; $v /data`,
+    // Prompts that are read, and input that is given elsewhere.
+    `read -r PS4 <<< '$(rm /data)'; set -x; :`,
+    `exec 0< <(echo rm /data); bash`,
+    `f() { bash; }; f <<< 'rm /data'`,
+    `bash <<< 'rm /data' 3<<< x`,
+    `cd /dev && . ./stdin <<< 'rm /data'`,
     // A file that is named by what is run.
     `BASH_ENV='$(rm /data)' bash -c :`,
   ],
