@@ -1,4 +1,7 @@
-/** Mounted trees against the machine's own filesystem: a list of calls, and files written at random. Longer with `npm run soak`. */
+/**
+ * Mounted trees against the machine's own filesystem: a list of calls, files written at random, and random calls.
+ * Longer with `npm run soak`.
+ */
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,6 +17,12 @@ const isSoak = process.env['CTX_SOAK'] === '1';
 /** Of each engine. */
 const fsxSeconds = isSoak ? 600 : 0.7;
 const fsx = join(checkout, 'test', 'vfs', 'fsx.py');
+const sideBySide = join(checkout, 'test', 'vfs', 'side-by-side.py');
+/** Of each engine, what it does not have of what a disk has: docs/vfs.md says so. */
+const without: Readonly<Record<string, readonly string[]>> = {
+  host: ['attributes', 'room', 'exchange', 'pipes', 'stale'],
+  overlay: ['stale'],
+};
 
 const kinds = {
   memory: () => 'memory:',
@@ -68,6 +77,13 @@ forEachMountUser('a mount and the filesystem of this machine', (user) => {
           const played = await start(['python3', fsx, ...words], { timeoutSeconds: fsxSeconds + 120 }).finished;
           assert.equal(played.code, 0, played.stdout + played.stderr);
           assert.ok(Number(played.stdout) > 20, `${played.stdout} operations`);
+          const places = [native, at].map((root) => join(root, 'beside'));
+          for (const path of places) mkdirSync(path);
+          const compared = await start(
+            ['python3', sideBySide, ...places, String(testSeed), String(fsxSeconds), ...(without[kind] ?? [])],
+            { timeoutSeconds: fsxSeconds + 120 },
+          ).finished;
+          assert.equal(compared.code, 0, compared.stdout + compared.stderr);
         } finally {
           await ctx('unmount', at);
         }
