@@ -94,6 +94,23 @@ it('a record is found by each thing that it says, and not by another', () => {
   assert.ok(!matches({ ...found, chain: 'person' }, { agent: 'coder' }), 'whose chain it is in');
 });
 
+it('records of a chain stay in its order where the clock was set back', () => {
+  const at = (seq: number, second: number) => ({ ...body, seq, ts: new Date(second * 1000).toISOString() });
+  const texts: Readonly<Record<string, string>> = {
+    person: [at(1, 1), at(2, 9), at(3, 4), at(4, 5), at(5, 10)].map(line).join(''),
+    'agent/a': [at(1, 2), at(2, 10)].map(line).join(''),
+  };
+  const reader: RecordReader = {
+    chains: () => Object.keys(texts),
+    files: () => [segmentName(1)],
+    read: (chain) => Buffer.from(texts[chain] ?? ''),
+  };
+  const told = (query: Query) => find(reader, query).map(({ chain, body: { seq } }) => `${chain} ${seq}`);
+  const all = ['person 1', 'agent/a 1', 'person 2', 'person 3', 'person 4', 'person 5', 'agent/a 2'];
+  assert.deepEqual(told({}), all);
+  assert.deepEqual(told({ until: at(1, 9).ts }), ['person 1', 'agent/a 1', 'person 3', 'person 4']);
+});
+
 it('records of several chains are found in the order of time, in those that may be read', () => {
   const at = (seq: number, second: number) => ({ ...body, seq, ts: new Date(second * 1000).toISOString() });
   const texts: Readonly<Record<string, string>> = {

@@ -79,6 +79,15 @@ export function matches({ body, chain }: FoundRecord, query: Query): boolean {
   return query.path === undefined || namesPath(body.facts, query.path) || namesPath(body.object, query.path);
 }
 
+/** With the time that it counts as of: a chain is in order, also where the clock was set back in the middle of it. */
+function* timed(records: Iterable<FoundRecord>): Generator<{ readonly record: FoundRecord; readonly at: string }> {
+  let at = '';
+  for (const record of records) {
+    if (record.body.ts > at) at = record.body.ts;
+    yield { record, at };
+  }
+}
+
 /** Of the chains that `mayRead`, in the order of time. */
 export function find(
   reader: RecordReader,
@@ -91,8 +100,8 @@ export function find(
       : reader.chains().filter((chain) => agentOfChain(chain) === query.agent);
   const found = wanted
     .filter(mayRead)
-    .flatMap((chain) => [...recordsIn(reader, chain)].filter((each) => matches(each, query)));
-  return found.sort((a, b) => (a.body.ts < b.body.ts ? -1 : a.body.ts > b.body.ts ? 1 : 0));
+    .flatMap((chain) => [...timed(recordsIn(reader, chain))].filter(({ record }) => matches(record, query)));
+  return found.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)).map(({ record }) => record);
 }
 
 /** What is about the record itself, and of no use to anyone who asks what happened. */
