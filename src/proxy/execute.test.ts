@@ -330,6 +330,21 @@ describe('a command on the directory itself', () => {
     assert.equal(existsSync(vaultPaths(host.store.directory, vaultId(cwd)).directory), false, 'no vault is made');
   });
 
+  it('that cannot be recorded leaves no note of a run, nor a file open', async () => {
+    const cwd = project();
+    const { recorder } = host;
+    const append = (entry: RecordEntry) => {
+      if (entry.status === 'begin') throw new ErrnoError('ENOSPC', { operation: 'record', reason: 'no room' });
+      return recorder.append(entry);
+    };
+    await onIt(sh(cwd, 'true'));
+    const open = readdirSync('/proc/self/fd').length;
+    const refused = execute({ ...host, recorder: { append } }, sh(cwd, 'true'), onDirectory);
+    await assert.rejects(refused, { code: 'ENOSPC' });
+    assert.deepEqual(readdirSync(storePaths(host.store.directory).liveRuns), []);
+    assert.equal(readdirSync('/proc/self/fd').length, open);
+  });
+
   it('is refused what only a fork has, and where ctx keeps its own files', async () => {
     const cwd = project();
     for (const [more, code] of [

@@ -110,7 +110,12 @@ export class RecordedRun {
   static begin(host: Host, recorded: Recorded): RecordedRun {
     const begun = new RecordedRun(host, recorded);
     recorded.note.begin(begun.#last);
-    host.recorder.append({ ...recorded.whose, type: 'exec', status: 'begin', facts: begun.#facts });
+    try {
+      host.recorder.append({ ...recorded.whose, type: 'exec', status: 'begin', facts: begun.#facts });
+    } catch (error) {
+      recorded.note.end(begun.#last);
+      throw error;
+    }
     if (recorded.signal?.aborted === true) {
       begun.#fail('ECANCELED');
       throw new ErrnoError('ECANCELED', { operation: 'exec', reason: 'interrupted before the command started' });
