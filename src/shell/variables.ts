@@ -30,6 +30,10 @@ const setsName = /(?<![$\w])(?<!\$\{)([A-Za-z_]\w*)|\$\{([A-Za-z_]\w*):?=/g;
 /** In a function they make a variable of its own, which is empty. */
 const hidesOuter = new Set(['declare', 'typeset', 'local']);
 
+/** In a text, what sets or takes back more than it assigns. */
+const setsMore =
+  /\b(?:alias|declare|typeset|export|readonly|local|read|mapfile|readarray|eval|source|getopts|unset|printf|set|shift|let)\b|(?:^|[\s;&|'"])\.\s/;
+
 interface Given {
   /** Undefined where it is computed. */
   readonly word: SyntaxWord | undefined;
@@ -118,6 +122,8 @@ class Found {
   positional = false;
   /** Words of commands whose name is computed: it could set any of these. */
   readonly #touched = new Set<string>();
+  /** A command is named by what a variable holds: `X='unset -f rm'; $X`. */
+  #isNamed = false;
   /** Parsed as assignments, and of no variable. */
   readonly #aliases = new Set<unknown>();
 
@@ -128,6 +134,7 @@ class Found {
     if (hidesAssignment(node)) this.unseen = true;
     if (setsPositional(node)) this.positional = true;
     const isComputed = node.name?.parts?.some(({ type }) => !/Literal|Quoted/.test(type)) === true;
+    if (isComputed) this.#isNamed = true;
     const isConverted = declares.has(name) && words.some((word) => word.type === 'Word' && converts.test(word.value));
     for (const word of words) {
       if (isConverted) add(this.assignments, word.type === 'Word' ? word.value : word.name);
@@ -149,15 +156,13 @@ class Found {
   #later(text: string): void {
     const plain = text.replaceAll('\\\n', '');
     for (const [, first, second] of plain.matchAll(setsName)) add(this.assignments, first ?? second ?? '');
-    if (
-      /\b(?:alias|declare|typeset|read|mapfile|readarray|eval|source|getopts|unset|printf|set|shift)\b|(?:^|[\s;&|'"])\.\s/.test(
-        plain,
-      )
-    ) {
-      this.unseen = true;
-      this.takesBack = true;
-      this.positional = true;
-    }
+    if (setsMore.test(plain)) this.#anything();
+  }
+
+  #anything(): void {
+    this.unseen = true;
+    this.takesBack = true;
+    this.positional = true;
   }
 
   readonly see = (child: SyntaxNode): void => {
@@ -177,7 +182,11 @@ class Found {
     }
   };
 
-  end(): this {
+  /** `given`: what variables held before. */
+  end(given: Variables): this {
+    const held = [...this.assignments.values()].flatMap((all) => all.map(({ word }) => word?.text ?? ''));
+    const values = [...held, ...[...given.values()].flatMap((all) => all ?? [])];
+    if (this.#isNamed && values.some((text) => /\s/.test(text) && setsMore.test(text))) this.#anything();
     for (const name of this.#touched) {
       if (this.assignments.has(name)) add(this.assignments, name);
       this.unsets.add(name);
@@ -187,14 +196,14 @@ class Found {
   }
 }
 
-function gather(node: SyntaxNode, visit: typeof forEachChild): Found {
+function gather(node: SyntaxNode, visit: typeof forEachChild, given: Variables): Found {
   const found = new Found();
   const each = (child: SyntaxNode): void => {
     found.see(child);
     visit(child, each);
   };
   visit(node, each);
-  return found.end();
+  return found.end(given);
 }
 
 /** `X=a; Y=$X` needs a round for each step; what does not settle is not known. */
@@ -207,7 +216,7 @@ export function namesIn(
   around: Surroundings,
   hasAliases: boolean,
 ): Names {
-  const { assignments, unsets, unseen, takesBack, positional } = gather(script, visit);
+  const { assignments, unsets, unseen, takesBack, positional } = gather(script, visit, around.variables);
   const reach = reachOf(script, visit, { unsets, grammar: around.grammar });
   const functions: Stretches = takesBack || hasAliases ? new Map() : reach.functions;
   if (unseen || hasAliases) return { variables: new Map(), functions };

@@ -18,6 +18,9 @@ export const found: readonly (readonly [shell: string, ...texts: readonly string
     `rm() { :; }; x=rm; unset -f "$x"; rm /data`,
     `rm() { :; }; eval 'unset -f rm'; rm /data`,
     `rm() { :; }; u=unset; $u -f rm; rm /data`,
+    `rm() { :; }; u='unset -f rm'; $u; rm /data`,
+    `v=ls; w='export v=rm'; $w; $v /data`,
+    `bash -c 'v=ls; $1; $v /data' _ 'export v=rm'`,
     // Names that stand for others.
     `shopt -s expand_aliases\nalias a=b b=rm\na /data`,
     `shopt -s expand_aliases\nalias s='command ' z=rm\ns z /data`,
