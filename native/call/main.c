@@ -41,6 +41,7 @@ struct call {
   size_t size;
   bool terminal;
   bool command;
+  bool hook;
   int exit_code;
 };
 
@@ -299,7 +300,7 @@ static bool converse(int socket, struct call *call) {
      * Where no one reads any more a signal has ended us. The kept jail ends the command, as it would have ended itself.
      */
     fprintf(stderr, "ctx: print: write failed: %s\n", strerror(errno));
-    call->exit_code = 1;
+    call->exit_code = call->hook ? 2 : 1;
   }
   if (person) person_terminal_restore(person);
   end_guard();
@@ -352,6 +353,7 @@ int main(int argc, char **argv) {
   call.command = strcmp(verb, "exec") == 0 || strcmp(verb, "jail") == 0;
   if (strcmp(verb, "hook") == 0) alarm(HOOK_SECONDS);
   const bool hook = strcmp(verb, "hook") == 0;
+  call.hook = hook;
   if (asks && is_relayed(verb) && describe(&call, argv[1], argc - 2, argv + 2) && each_kept_jail(use, &call))
     return ended(&call, hook);
   sigprocmask(SIG_SETMASK, &before, NULL);

@@ -164,6 +164,10 @@ forEachUser((user) => {
       assert.equal((await run('kill -9 $$')).code, 137);
       const full = await stage.start(project, ['sh', '-c', `${stage.program} exec -- yes > /dev/full`]).finished;
       assert.deepEqual([full.code, full.stderr], [1, 'ctx: print: write failed: No space left on device\n']);
+      // To a harness only 2 stops a call.
+      const hook = await stage.start(project, ['sh', '-c', `${stage.program} hook json </dev/null >/dev/full`])
+        .finished;
+      assert.deepEqual([hook.code, hook.stderr], [2, full.stderr]);
       const left = await stage.start(project, [
         'bash',
         '-c',
