@@ -53,17 +53,22 @@ if process == 0:
     os.read(waits, 1)
     os._exit(0)
 connection.send(b'R' + struct.pack('i', process))
-assert connection.recv(1) == b'G'
+if connection.recv(1) != b'G': sys.exit(0)
 caller = struct.unpack('iII', connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
 def waits_still():
     try:
         return open('/proc/%d/stat' % caller).read().rsplit(')', 1)[1].split()[0] != 'Z'
     except OSError:
         return False
+def say(packet):
+    try:
+        connection.send(packet)
+    except BrokenPipeError:
+        pass  # it has heard enough, and has returned
 seen = []
 for name, *rest in steps:
-    if name in ('E', 'D'): connection.send(name.encode() + bytes(rest))
-    elif name == 'S': connection.send(b'S' + struct.pack('i', rest[0]))
+    if name in ('E', 'D'): say(name.encode() + bytes(rest))
+    elif name == 'S': say(b'S' + struct.pack('i', rest[0]))
     elif name == 'closes': connection.close()
     elif name == 'pauses': time.sleep(0.3)
     elif name == 'waits': seen.append(waits_still())
@@ -88,10 +93,11 @@ interface Ended {
   readonly waited: readonly boolean[];
 }
 
-async function call(steps: readonly Step[]): Promise<Ended> {
+/** Undefined where the keeper was too slow, on a busy machine: the call has started another Node then. */
+async function asked(steps: readonly Step[]): Promise<Ended | undefined> {
   const keeper = spawn('python3', ['-c', keeperScript, JSON.stringify(steps)], {
     cwd: place,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'ignore'],
   });
   let said = '';
   keeper.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -110,10 +116,19 @@ async function call(steps: readonly Step[]): Promise<Ended> {
     });
   const keeperEnded = once(keeper, 'close');
   const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
-  await keeperEnded;
   const [stdout = '', stderr = ''] = texts;
-  assert.equal(stdout, '', 'no other Node was started');
+  if (stdout === 'node') keeper.kill('SIGKILL');
+  await keeperEnded;
+  if (stdout === 'node') return undefined;
   return { code, signal, stderr, waited: JSON.parse(said.trimEnd().split('\n').at(-1) ?? '') };
+}
+
+async function call(steps: readonly Step[]): Promise<Ended> {
+  for (let tries = 0; tries < 20; tries++) {
+    const ended = await asked(steps);
+    if (ended !== undefined) return ended;
+  }
+  return assert.fail('the call started another Node each time');
 }
 
 const { SIGTERM, SIGKILL } = constants.signals;
