@@ -2,6 +2,7 @@
 #ifndef CTX_HANDOVER_H
 #define CTX_HANDOVER_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -21,7 +22,10 @@ static inline bool hand_over(int channel, const char *bytes, size_t length, int 
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof(int));
   memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
-  return sendmsg(channel, &message, 0) == (ssize_t)length;
+  if (sendmsg(channel, &message, 0) == (ssize_t)length) return true;
+  /* Of all that this user has under way in sockets; Node has no name for it. */
+  if (errno == ETOOMANYREFS) errno = EMFILE;
+  return false;
 }
 
 /* Into `bytes`, and a descriptor where one came, else -1. Returns what recvmsg does. */

@@ -6,7 +6,7 @@ import { seeded } from '../../test/property/seeded.js';
 import { ErrnoError, hasCode } from '../base/errno.js';
 import { heldOf, outcomeOf, type Report, refusalOf, splitReports } from './report.js';
 
-const { E2BIG, EACCES, EAGAIN, EINVAL, ELOOP, ENOENT, ENOSPC, ENOTDIR, EPERM, ESTALE } = constants.errno;
+const { E2BIG, EACCES, EAGAIN, EINVAL, ELOOP, EMFILE, ENOENT, ENOSPC, ENOTDIR, EPERM, ESTALE } = constants.errno;
 const report = (what: string, rest = '', id = 0): Report => ({ id, what, rest });
 const failed = (name: string, errno: number, what = '/some path') => report('failed', `7 ${name} ${errno} ${what}`);
 
@@ -65,6 +65,7 @@ describe('why a jail was refused', () => {
       ['ELOOP', ELOOP, 'the private home has a link where something '],
       ['ESTALE', ESTALE, 'the path has changed since it was granted; l'],
       ['EAGAIN', EAGAIN, 'you may have too few processes and threads l'],
+      ['EMFILE', EMFILE, 'too many files may be open, or under way in '],
     ] as const)
       assert.deepEqual(of('overlay', errno), { code, ...at('overlay'), remedy }, code);
     assert.deepEqual(of('bind', 9999), { code: 'EIO', ...at('bind'), remedy: undefined });
@@ -95,6 +96,7 @@ describe('why a jail was refused', () => {
     assert.deepEqual(of('request', EINVAL, 'an odd one'), { ...asked, code: 'EINVAL', remedy: undefined });
     assert.match(refusalOf(failed('request', EINVAL, 'an odd one')).message, /an odd one/);
     assert.match(of('request', ELOOP).remedy ?? '', /^the private home/);
+    assert.match(of('request', EMFILE).remedy ?? '', /^too many files/);
   });
 });
 

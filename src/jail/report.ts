@@ -98,9 +98,17 @@ const plantedLink =
 
 const crowded = 'you may have too few processes and threads left: raise ulimit -u, or end other processes of yours';
 
+const manyOpen =
+  'too many files may be open, or under way in sockets of yours: raise ulimit -n, or end other processes of yours';
+
 const replaced = 'the path has changed since it was granted; look at it and try again';
 
-const remediesByCode: Partial<Record<ErrnoCode, string>> = { ELOOP: plantedLink, ESTALE: replaced, EAGAIN: crowded };
+const remediesByCode: Partial<Record<ErrnoCode, string>> = {
+  ELOOP: plantedLink,
+  ESTALE: replaced,
+  EAGAIN: crowded,
+  EMFILE: manyOpen,
+};
 
 const remedyOfMissing = (program: string) =>
   /\s/.test(program) && !program.includes('/')
@@ -135,7 +143,7 @@ export function refusalOf({ rest: line }: Report): ErrnoError {
     return new ErrnoError(code, {
       operation: 'jail',
       reason: what,
-      remedy: code === 'ELOOP' ? plantedLink : undefined,
+      remedy: code === 'ELOOP' || code === 'EMFILE' ? remediesByCode[code] : undefined,
     });
   }
   return new ErrnoError(code, {

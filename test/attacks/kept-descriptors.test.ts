@@ -18,6 +18,16 @@ function allow(pid: number, soft: number | string): void {
   assert.equal(status, 0, String(stderr));
 }
 
+/** So many descriptors of this user are under way in sockets while it lives, which the kernel counts. */
+const underWay = `
+import os, socket, sys
+file, sockets = os.open("/dev/null", os.O_RDONLY), []
+for _ in range(8):
+    sockets.append(socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM))
+    socket.send_fds(sockets[-1][0], [b"x"], [file] * 100)
+print("under way", flush=True)
+sys.stdin.read()`;
+
 const namespacesAround = (pid: number) =>
   /^NSpid:\t(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]?.split('\t').length;
 
@@ -76,6 +86,26 @@ forEachUser(
         assert.equal((await run()).code, 0);
       }),
     );
+
+    const unable = user.uid === 0 ? 'root may have any number of them under way' : false;
+    test('too many descriptors that others of its user have under way end no jail', { skip: unable }, async () => {
+      const project = stage.project();
+      const limited = ['sh', '-c', 'ulimit -n 500; exec "$0" jail start', stage.program];
+      assert.equal((await stage.start(project, limited).finished).code, 0);
+      const run = () => stage.ctx(project, ['exec', '--', 'true']);
+      try {
+        assert.equal((await run()).code, 0);
+        const others = stage.start(project, ['python3', '-c', underWay], { stdio: ['pipe', 'pipe', 'pipe'] });
+        await others.printed('under way');
+        const { code, stderr } = await run();
+        assert.deepEqual([code, /EMFILE/.test(stderr)], [1, true], stderr);
+        others.child.stdin?.end();
+        await others.finished;
+        assert.equal((await run()).code, 0);
+      } finally {
+        await stage.ctx(project, ['jail', 'stop']);
+      }
+    });
 
     test('as many commands run at once as it has descriptors for', { skip }, () =>
       inKeptJail(stage, async ({ project, pid: jail }) => {

@@ -63,20 +63,20 @@ char *read_jail_plan(size_t *size) {
 
 /*
  * Node reads a handle from a message of this form, and makes a socket of it. It takes for granted that the descriptor
- * does not block; the command's own end is another open file and does.
+ * does not block; the command's own end is another open file and does. False where it cannot be sent: other processes
+ * of this user may have too many under way.
  */
-static void hand_stream_over(const struct jail_context *jail, uint32_t id, int stream, int descriptor) {
+static bool hand_stream_over(const struct jail_context *jail, uint32_t id, int stream, int descriptor) {
   fcntl(descriptor, F_SETFL, O_NONBLOCK);
   char message[128];
   if (!jail->kept) {
     uint32_t about[2] = {htole32(id), htole32((uint32_t)stream)};
-    send_message_with_descriptor(jail->requests, (const char *)about, sizeof about, descriptor);
-    return;
+    return hand_over(jail->requests, (const char *)about, sizeof about, descriptor);
   }
   int length =
       snprintf(message, sizeof message,
                "{\"cmd\":\"NODE_HANDLE\",\"type\":\"net.Socket\",\"msg\":{\"id\":%u,\"stream\":%d}}\n", id, stream);
-  send_message_with_descriptor(FD_HANDOVER, message, (size_t)length, descriptor);
+  return hand_over(FD_HANDOVER, message, (size_t)length, descriptor);
 }
 
 /*
@@ -97,8 +97,9 @@ static bool open_streams(struct jail_context *jail, struct relay relays[RELAYS],
     *ours = ends[i == 0 ? 0 : 1];
     relays[i].both_ours = terminal;
     if (terminal) fcntl(*ours, F_SETFL, O_NONBLOCK);
-    hand_stream_over(jail, id, i, ends[i == 0 ? 1 : 0]);
+    const bool handed = hand_stream_over(jail, id, i, ends[i == 0 ? 1 : 0]);
     close(ends[i == 0 ? 1 : 0]);
+    if (!handed) return false;
   }
   return true;
 }
