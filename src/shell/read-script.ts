@@ -95,7 +95,10 @@ export class ScriptReading {
       case 'ProcessSubstitution':
       case 'ArithmeticCommandExpansion': {
         if (node.script === undefined) return [unreadable(node.text, 'a substitution that cannot be read')];
-        const read = this.script(node.script, { ...around, input: { kind: 'terminal' }, quotesAreLetters: false });
+        // What is written to `>(bash)` is run.
+        const isWritten = node.type === 'ProcessSubstitution' && node.operator === '>';
+        const input = isWritten ? unknownInput : around.input;
+        const read = this.script(node.script, { ...around, input, quotesAreLetters: false });
         return [{ ...read, text: node.text, why: read.readable ? 'a substitution' : read.why }];
       }
       case 'ExtendedGlob':
@@ -155,7 +158,7 @@ export class ScriptReading {
       case 'FileDescriptorVariable':
         return poisoned(node.name);
       case 'Coproc':
-        return [...poisoned(node.name?.value ?? ''), ...this.#inside(node, around)];
+        return [...poisoned(node.name?.value ?? ''), ...this.#inside(node, { ...around, input: unknownInput })];
       case 'ArrayValue':
         return node.elements.flatMap((each) =>
           this.#node(each, {

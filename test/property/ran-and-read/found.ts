@@ -64,6 +64,7 @@ export const found: readonly (readonly [shell: string, ...texts: readonly string
     `f() { bash; }; f <<< 'rm /data'`,
     `bash <<< 'rm /data' 3<<< x`,
     `cd /dev && . ./stdin <<< 'rm /data'`,
+    `echo rm /data | echo $(bash)`,
     // A file that is named by what is run.
     `BASH_ENV='$(rm /data)' bash -c :`,
   ],
