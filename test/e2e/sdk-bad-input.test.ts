@@ -224,7 +224,7 @@ asOneUser((user) => {
       };
       const uses: readonly ((own: Workspace) => Promise<unknown>)[] = [
         (own) => own.prepare(),
-        (own) => own.keepJail(),
+        async (own) => (await own.keepJail()).end(),
         (own) => own.run(['true']),
       ];
       for (const use of uses) {
