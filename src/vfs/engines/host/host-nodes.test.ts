@@ -115,6 +115,30 @@ describe('an entry of a host tree', () => {
     await filesystem.close();
   });
 
+  it('is opened again by who has it open where it has no name any more, and not where others moved it', () => {
+    const place = mkdtempSync(join(scratch, 'again-'));
+    const filesystem = hostFileSystem({ path: place, writable: true });
+    const both = { read: true, write: true };
+    for (const [name, act] of Object.entries({
+      deleted: (path: string) => rmSync(path),
+      moved: (path: string) => renameSync(path, `${path}-elsewhere`),
+    })) {
+      const { handle, attributes } = filesystem.create(1, name, root, both) as Opened;
+      act(join(place, name));
+      const open = () => filesystem.open(attributes.inode, both) as number;
+      if (name === 'moved') assert.throws(open, { code: 'ESTALE' });
+      else {
+        const again = open();
+        filesystem.write(again, 0, Buffer.from('text'));
+        assert.equal((filesystem.read(handle, 0, 9) as Buffer).toString(), 'text');
+        filesystem.release(again);
+      }
+      filesystem.release(handle);
+      assert.throws(open, { code: 'ESTALE' });
+    }
+    filesystem.close();
+  });
+
   it('is not left behind where it cannot be given its owner, and what came in its place is', asRoot, () => {
     const place = mkdtempSync(join(scratch, 'owner-'));
     const filesystem = hostFileSystem({ path: place, writable: true });

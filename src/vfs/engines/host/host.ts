@@ -72,6 +72,9 @@ function guarded(engine: HostFileSystem): FileSystem {
   return { ...(Object.fromEntries(acts) as FileSystem), label, root, capabilities };
 }
 
+/** What was moved by others is not opened by the name it had: it may be where its users have no right. */
+const isNameless = (found: Float64Array) => at(found, places.links) === 0;
+
 /** Up to so many bytes room is made without looking how much there is. */
 const smallRead = 64 * 1024;
 
@@ -179,14 +182,15 @@ class HostFileSystem implements FileSystem {
   }
 
   open(inode: Inode, mode: OpenMode): Handle {
-    return this.#onFile(inode, 'open', (place) => {
+    const open = (place: number) => {
       const kind = kindOf(this.#calls.found);
       if (kind === 'directory' && mode.write) throw failure('EISDIR', 'open');
       if (kind === 'symlink') throw failure('ELOOP', 'open');
       if (kind !== 'file' && kind !== 'directory') throw failure('ENXIO', 'open');
       const truncate = mode.truncate === true && mode.write ? constants.O_TRUNC : 0;
       return this.#handles.add(inode, this.#calls.reopen('open', place, accessOf(mode) | truncate), mode);
-    });
+    };
+    return this.#onFile(inode, 'open', open, isNameless);
   }
 
   read(handle: Handle, offset: number, length: number): Buffer {
@@ -398,14 +402,18 @@ class HostFileSystem implements FileSystem {
     return at(this.#calls.stat('read', handle), places.size);
   }
 
-  /** By its name; where that is gone, by any descriptor that is open on it. */
-  #onFile<T>(inode: Inode, operation: string, act: (descriptor: number) => T): T {
+  /** By its name; where that is gone, by any descriptor that is open on it, if what that finds will do. */
+  #onFile<T>(
+    inode: Inode,
+    operation: string,
+    act: (descriptor: number) => T,
+    willDo: (found: Float64Array) => boolean = () => true,
+  ): T {
     try {
       return this.#nodes.on(inode, operation, act);
     } catch (error) {
       const handle = hasCode(error, 'ESTALE') ? this.#handles.of(inode) : undefined;
-      if (handle === undefined) throw error;
-      this.#calls.stat(operation, handle);
+      if (handle === undefined || !willDo(this.#calls.stat(operation, handle))) throw error;
       return act(handle);
     }
   }
