@@ -124,6 +124,15 @@ describe('what is changed in a tree', () => {
       assert.deepEqual(said(), ['deleted a', 'deleted b']);
     }
     {
+      // What is below a directory is named by where it is after an exchange.
+      const { fs, inode, said } = await world();
+      await make(fs, await inode('d'), 'new');
+      await fs.rename(fs.root, 'a', fs.root, 'd', 'exchange');
+      assert.deepEqual(said(), ['modified a', 'added a/new', 'modified d']);
+      await fs.unlink(await inode('a'), 'new');
+      assert.deepEqual(said(), ['modified a', 'modified d']);
+    }
+    {
       // Names that begin alike are not in it; a file has nothing below it.
       const log = new ChangeLog(100);
       log.modified('d2/x');

@@ -60,6 +60,24 @@ export class ChangeLog {
     }
   }
 
+  /** Each of two has the other's name, with what is below it. */
+  exchanged(one: string, other: string): void {
+    const moved = (
+      [
+        [one, other],
+        [other, one],
+      ] as const
+    ).flatMap(([from, to]) =>
+      [...this.#kinds]
+        .filter(([path]) => path.startsWith(`${from}/`))
+        .map(([path, kind]) => ({ path, kind, to: `${to}${path.slice(from.length)}` })),
+    );
+    for (const { path } of moved) this.#kinds.delete(path);
+    for (const { kind, to } of moved) this.#put(to, kind);
+    this.modified(one);
+    this.modified(other);
+  }
+
   all(): RecordedChanges {
     const changes = [...this.#kinds].map(([path, kind]) => ({ kind, path }));
     return { changes: changes.sort((left, right) => (left.path < right.path ? -1 : 1)), more: this.#more };
@@ -175,8 +193,7 @@ export function recordChanges(inner: FileSystem, most: number): RecordedTree {
           if (rule === 'replace' && replaced?.inode !== moved?.inode) lost(replaced, to, newName);
           if (moved !== undefined) places.set(moved.inode, { parent: to, name: newName });
           if (rule === 'exchange') {
-            log.modified(from);
-            log.modified(into);
+            log.exchanged(from, into);
             if (replaced !== undefined) places.set(replaced.inode, { parent: directory, name });
           } else if (from !== into) {
             log.moved(from, into, { replaces: replaced !== undefined, isDirectory: moved?.kind === 'directory' });
