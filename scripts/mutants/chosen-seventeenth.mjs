@@ -93,8 +93,8 @@ export const chosenSeventeenth = [
   },
   {
     file: 'src/vfs/recorded-changes.ts',
-    from: 'from}/`)',
-    to: 'from}`)',
+    from: 'from}/`)) : []',
+    to: 'from}`)) : []',
     why: 'a change of ab would be reported elsewhere when a is moved',
     tests: ['vfs/recorded-changes'],
   },
