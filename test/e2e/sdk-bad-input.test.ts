@@ -238,12 +238,13 @@ asOneUser((user) => {
         await own.close();
       }
       await operator.vaults.create(stage.project('echo x > x'), { onProgress: boom });
-      await workspace.run(['touch', 'asked']);
-      await assert.rejects(workspace.askToApply({ onApproval: boom }), /onApproval threw.*boom/);
+      const own = await open({ directory: stage.project(), data: stage.store });
+      await own.exec(['touch', 'asked']);
+      await assert.rejects(own.askToApply({ onApproval: boom }), /onApproval threw.*boom/);
       // It answers at once and by nothing, as a function that grants elsewhere.
       const asked = { onApproval: any<() => Promise<undefined>>(() => undefined), approvalMilliseconds: 50 };
-      await refused(() => workspace.askToApply(asked), 'EACCES');
-      await workspace.rollback();
+      await refused(() => own.askToApply(asked), 'EACCES');
+      await own.close();
     });
 
     test('gets EINVAL for a value of another type, in every member of every call', async () => {
