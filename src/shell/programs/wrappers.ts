@@ -7,11 +7,17 @@ const firstProcess = { '^0*1(,|$)': 'h' } as const;
 export const wrapperPrograms: Programs = {
   /** A letter that is taken to have a value hides the command behind it: `setsid -f rm` has none. */
   ...each('nohup setsid chronic unbuffer catchsegv eatmydata', { is: 'r', runs: 0 }),
-  'dbus-run-session': { is: 'r', runs: 0, values: '--config-file --dbus-daemon' },
+  'dbus-run-session': {
+    is: 'r',
+    runs: 0,
+    with: { '--config-file --dbus-daemon': 'm' },
+    values: '--config-file --dbus-daemon',
+  },
   caffeinate: { is: 'r', runs: 0, values: '-t -w' },
   'xvfb-run': {
     is: 'r',
     runs: 0,
+    with: { '-e --error-file -f --auth-file': 'm' },
     values: '-e -f -n -p -s -w --error-file --auth-file --server-num --xauth-protocol --server-args --wait',
   },
   fakeroot: {

@@ -167,6 +167,12 @@ export class Lines extends Words {
       () => `(( ${this.pick([...variables, 'rm -f /data', 'rm', 'zap - x', 'a[$(rm x)]'])} ))`,
       () => `: $(( ${this.pick([...variables, 'v[w]', 'a[$(rm x)]'])} ))`,
       () => `[[ ${this.valueWord()} || ${this.valueWord()} == ${this.valueWord()} ]]`,
+      () => `${this.pick(['\\export', "'declare'", '"typeset"'])} ${name}=${this.valueWord()}`,
+      () => `v='${this.pick(['export', 'declare', 'unset', 'unset -f'])} ${name}=rm'; $v`,
+      () => `((${name}['$(rm x)']=1))`,
+      () => `: $(( ${this.pick(["'$(rm x)'", '"$(rm x)"', "a['$(rm x)']", "$'$(rm x)'"])} ))`,
+      () => `: "\${${name}:${this.pick(["'$(rm x)'", '$(rm x)', 'w'])}}"`,
+      () => `${name}[${this.pick(["'$(rm x)'", '$(rm x)', 'x y', '"a]"'])}]=${this.valueWord()}`,
       () => `IFS=${this.pick(['', ',', 'x', "$'\\n'", 'm'])}`,
       () => `for ${name} in ${this.valueWord()} ${this.valueWord()}; do :; done`,
     );
@@ -239,6 +245,12 @@ export class Lines extends Words {
       () => `bash -o posix -c ${quoted()}`,
       () => `env -S ${quoted()}`,
       () => `BASH_ENV=<(echo ${quoted()}) bash -c :`,
+      () => `BASH_ENV=${quoted()} bash -c :`,
+      () => `exec 0<<< ${quoted()}; bash`,
+      () => `f() { bash; }; f <<< ${quoted()}`,
+      () => `bash <<< ${quoted()} 3<<< x`,
+      () => `echo ${quoted()} | echo $(bash)`,
+      () => `{ bash 0<&3; } 3<<< ${quoted()}`,
     );
   }
 
@@ -273,6 +285,11 @@ export class Lines extends Words {
       () => `[[ -n $(${inner()}\n) ]]`,
       () => `: $(( $(${inner()}\n) ))`,
       () => `: $[ $(${inner()}\n) ]`,
+      () => `: $(( '$(${inner()}\n)' ))`,
+      () => `cat <<E${this.end()}\n\${u-'$(${inner()}\n)'}\nE${this.#ends}\n`,
+      () => `: \${${name}/$(${inner()}\n)/x}`,
+      () => `: "\${u-'}'$(${inner()}\n)"`,
+      () => `ls &> /dev/null $(${inner()}\n)`,
       () => `time { ${inner()}\n}`,
       () => `! { ${inner()}\n}`,
     );
