@@ -55,6 +55,15 @@ function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
+function errorOf(act: () => void): { readonly error: unknown } | undefined {
+  try {
+    act();
+    return undefined;
+  } catch (error) {
+    return { error };
+  }
+}
+
 /** One kept jail, or the start of one. */
 class Kept implements Walled {
   readonly ending = new AbortController();
@@ -129,10 +138,13 @@ export class SharedKeeper {
       this.#server.once('error', reject);
       withSocketPath(this.#spot, (path) => this.#server.listen(path, resolve));
     });
-    onBegun();
     this.#endIfUnused(sharedKeeperIdleMilliseconds);
+    const unsaid = errorOf(onBegun);
+    // Who started it has gone, and nobody asks it for anything.
+    if (unsaid !== undefined) this.#endIfUnused(0);
     await ended;
     release();
+    if (unsaid !== undefined) throw unsaid.error;
     return ExitCode.ok;
   }
 
