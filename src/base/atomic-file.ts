@@ -3,7 +3,17 @@
  * leaves the old one.
  */
 
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, unlinkSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fchmodSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from './errno.js';
 import { parseJson } from './shape.js';
@@ -25,7 +35,8 @@ function writeAll(descriptor: number, bytes: Buffer): void {
 
 /**
  * `durable` waits for the disk; without it the file is still whole or absent to every reader of this boot. `beside` is where it is
- * written first, for who is alone with the file and takes away what a killed one left there.
+ * written first, for who is alone with the file and takes away what a killed one left there. `mode` is whatever the umask is: who is to
+ * read it may be another user.
  */
 export function writeFileAtomic(
   path: string,
@@ -33,9 +44,11 @@ export function writeFileAtomic(
   options: { durable: boolean; mode?: number; beside?: string },
 ): void {
   const temporary = options.beside ?? `${path}.${uniqueName()}.new`;
+  const { mode = 0o600 } = options;
   try {
-    const descriptor = openSync(temporary, 'w', options.mode ?? 0o600);
+    const descriptor = openSync(temporary, 'w', mode);
     try {
+      if ((mode & 0o077) !== 0) fchmodSync(descriptor, mode);
       writeAll(descriptor, Buffer.from(text));
       if (options.durable) fsyncSync(descriptor);
     } finally {

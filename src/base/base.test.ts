@@ -85,4 +85,17 @@ describe('atomic file', () => {
     assert.equal(readFileSync(path, 'utf8'), '{');
     rmSync(directory, { recursive: true });
   });
+
+  it('is for those whom it is said to be for, whatever the umask is', (context) => {
+    const directory = mkdtempSync(join(tmpdir(), 'ctx-atomic-'));
+    const umask = process.umask(0o077);
+    context.after(() => {
+      process.umask(umask);
+      rmSync(directory, { recursive: true });
+    });
+    for (const mode of [undefined, 0o600, 0o644]) {
+      writeFileAtomic(join(directory, 'file'), '', { durable: false, ...(mode === undefined ? {} : { mode }) });
+      assert.equal(statSync(join(directory, 'file')).mode & 0o777, mode ?? 0o600);
+    }
+  });
 });

@@ -1,11 +1,11 @@
 /** A directory that is to be there, and what is said where it cannot be. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it } from 'node:test';
-import { makeDirectory } from './make-directory.js';
+import { makeDirectory, makeDirectoryLike } from './make-directory.js';
 
 it('is made with those above it, or the error is that of the disk', (context) => {
   const base = mkdtempSync(join(tmpdir(), 'ctx-directory-'));
@@ -32,6 +32,22 @@ it('is made with those above it, or the error is that of the disk', (context) =>
     [at('broken'), 'ENOENT'],
   ] as const)
     assert.throws(() => makeDirectory(path), { code }, path);
+});
+
+it('is as readable as the one that it is in, for nobody else to write, whatever the umask is', (context) => {
+  const base = mkdtempSync(join(tmpdir(), 'ctx-directory-'));
+  context.after(() => rmSync(base, { recursive: true }));
+  const umask = process.umask(0o077);
+  context.after(() => process.umask(umask));
+  const made = [0o700, 0o750, 0o755, 0o777].map((mode) => {
+    const parent = join(base, mode.toString(8));
+    mkdirSync(parent);
+    chmodSync(parent, mode);
+    makeDirectoryLike(parent, join(parent, 'new'));
+    makeDirectoryLike(base, join(parent, 'new'));
+    return statSync(join(parent, 'new')).mode & 0o7777;
+  });
+  assert.deepEqual(made, [0o700, 0o750, 0o755, 0o755]);
 });
 
 const place = mkdtempSync(join(tmpdir(), 'ctx-directory-'));

@@ -1,5 +1,5 @@
 /** A directory with those above it, for its owner alone where nothing else is asked for. */
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { hasCode } from './errno.js';
 
@@ -16,4 +16,11 @@ export function makeDirectory(path: string, mode = 0o700): void {
     makeDirectory(dirname(path), mode);
     makeDirectory(path, mode);
   }
+}
+
+/** As readable as the directory that it is in, whatever the umask is. One that is there stays as it is. */
+export function makeDirectoryLike(parent: string, path: string): void {
+  if (existsSync(path)) return;
+  makeDirectory(path);
+  chmodSync(path, 0o700 | (statSync(parent).mode & 0o055));
 }

@@ -1,10 +1,10 @@
 /** Objects as directories: made whole by one rename, changed a file at a time, each whole or as it was. */
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, copyFileSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { isObjectName } from '../authority/name.js';
 import { syncDirectory, writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
-import { makeDirectory } from '../base/make-directory.js';
+import { makeDirectory, makeDirectoryLike } from '../base/make-directory.js';
 import { controlDirectory, type ObjectKind, type ObjectRoots, type Tier, tierDirectory, tiers } from './layout.js';
 import { draftOf, goneOf, removeLeft } from './left-behind.js';
 import { liveText } from './live-status.js';
@@ -124,7 +124,7 @@ export function makeObject(
   try {
     makeDirectory(parent, 0o755);
     removeLeft(parent);
-    mkdirSync(staging, { mode: 0o755 });
+    makeDirectoryLike(parent, staging);
     for (const [file, text] of texts) writeFileAtomic(join(staging, file), text, { durable: true, mode: 0o644 });
     renameSync(staging, made.directory);
     syncDirectory(parent);

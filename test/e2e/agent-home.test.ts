@@ -230,7 +230,8 @@ forEachUser((user) => {
       assert.match(await withSystem('true;', 'tool', 'ls'), /hello/);
       // A source of root's: its tools are every user's to grant, its server runs for the one who calls.
       const file = configuration(stage, 'machine');
-      const asRoot = `env -i PATH="$PATH" HOME=/var/lib/root CTX_ROOT=/var/lib/ctxfs ${stage.program} tool source add machine --mcp ${file} --read ${serverOf(stage)}`;
+      const root = `env -i PATH="$PATH" HOME=/var/lib/root CTX_ROOT=/var/lib/ctxfs ${stage.program}`;
+      const asRoot = `${root} tool source add machine --mcp ${file} --read ${serverOf(stage)}`;
       await ok(stage, project, ['agent', 'set', 'user', 'policy', 'allow user_t tool:mcp.machine.echo execute\n']);
       const echo = [
         'exec',
@@ -244,6 +245,14 @@ forEachUser((user) => {
       const adding = `mkdir /var/lib/root; ${asRoot} > /dev/null;`;
       assert.match(await withSystem(adding, ...echo), /^0 mcp\.machine\.echo\nmcp\.machine\.echo\.d\nhi\n/);
       assert.match(await withSystem(adding, 'tool', 'source', 'list'), /machine/);
+      // Also where root's umask is for root alone, and nothing is there yet.
+      const strict = `rm -rf /var/lib/ctxfs; umask 077; ${adding} ${root} tool new own --exec /bin/true >&2; umask 022;`;
+      const described = 'ls /ctx/tool; cat /ctx/tool/mcp.machine.echo.d/description; ';
+      assert.match(
+        await withSystem(strict, ...echo.slice(0, -1), described + echo.at(-1)),
+        /^0 mcp\.machine\.echo\nmcp\.machine\.echo\.d\n.*hi\n/s,
+      );
+      assert.match(await withSystem(strict, 'tool', 'ls'), /^0 .*own.*made tool own/s);
       assert.match(
         await withSystem(`mkdir /var/lib/root; S=1 ${asRoot} --pass-env HOME 2>&1 || true;`, 'tool', 'ls'),
         /variables cannot be passed to a source that every user shares/,

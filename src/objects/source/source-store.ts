@@ -10,7 +10,6 @@
 import {
   closeSync,
   fstatSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -20,9 +19,9 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { writeFileAtomic } from '../../base/atomic-file.js';
+import { syncDirectory, writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
-import { makeDirectory } from '../../base/make-directory.js';
+import { makeDirectory, makeDirectoryLike } from '../../base/make-directory.js';
 import { having, ofShape, parseJson, word } from '../../base/shape.js';
 import { type ObjectRoots, type Tier, tierDirectory, tiers } from '../layout.js';
 import { draftOf, goneOf, removeLeft } from '../left-behind.js';
@@ -170,9 +169,11 @@ export function stageSource(
     }
   };
   attempt(() => {
-    makeDirectory(join(tools, directoryName), 0o755);
-    removeLeft(join(tools, directoryName));
-    mkdirSync(staging, { mode: 0o755 });
+    makeDirectory(tools, 0o755);
+    const sources = join(tools, directoryName);
+    makeDirectoryLike(tools, sources);
+    removeLeft(sources);
+    makeDirectoryLike(sources, staging);
     const own = `${JSON.stringify({ version: 1, from, server }, undefined, 2)}\n`;
     writeFileAtomic(join(staging, 'server.json'), own, { durable: true, mode: isForAll ? 0o644 : 0o600 });
     writeFileAtomic(join(staging, 'cap'), cap, { durable: true, mode: 0o644 });
@@ -180,7 +181,10 @@ export function stageSource(
   return {
     directory: staging,
     place: () => {
-      attempt(() => renameSync(staging, directory));
+      attempt(() => {
+        renameSync(staging, directory);
+        syncDirectory(dirname(directory));
+      });
       return { name, tier, directory };
     },
     discard,
@@ -195,6 +199,8 @@ export function removeSource({ directory, name }: LocatedSource): void {
   const gone = goneOf(dirname(directory), name);
   try {
     renameSync(directory, gone);
+    // What it was granted does not come back after a power cut.
+    syncDirectory(dirname(directory));
     rmSync(gone, { recursive: true, force: true });
   } catch (error) {
     throw fromSystemError(error, `remove source ${name}`, directory);

@@ -24,6 +24,7 @@ import { inspectTool, readTool, toolFrom } from '../../objects/tool.js';
 import { agentHomeDirectory, removeAgentHome } from '../../proxy/grants/agent-home.js';
 import type { Host } from '../../proxy/host.js';
 import { recordedRefusal } from '../../proxy/report/recorded-refusal.js';
+import { makeSystemObjects } from '../../vault/store/store-place.js';
 import { type RecordedVerb, recordedAct } from '../../workspace/recorded-verb.js';
 import { currentDirectory } from '../current-directory.js';
 import { assertMayCreate, assertOwnAgent, assertWithinParent } from './agent-creation.js';
@@ -134,6 +135,7 @@ export class Objects {
     const texts = this.#kind === 'agent' ? await this.#agentTexts(name, given, facts) : this.#toolTexts(name, given);
     const { program } = given;
     return recordedAct(this.#host, this.#verb('new', name, { ...facts, files: recordedFiles(texts) }), () => {
+      makeSystemObjects(this.#host.root, this.#kind);
       const made = makeObject(this.#roots, tier, this.#kind, name, texts);
       try {
         if (program !== undefined) installProgram(made, program);

@@ -24,7 +24,7 @@ import {
 } from '../../objects/source/source-store.js';
 import { type LeftOut, sourceToolName } from '../../objects/source/tool-list.js';
 import type { Host } from '../../proxy/host.js';
-import { isForEveryUser } from '../../vault/store/store-place.js';
+import { isForEveryUser, makeSystemObjects } from '../../vault/store/store-place.js';
 import { toolHomes } from '../../vault/store/tool-home.js';
 import { discard } from '../../vault/store/trash.js';
 import { recordedVerb } from '../../workspace/recorded-verb.js';
@@ -165,6 +165,7 @@ export class Sources {
     const { server, cap, from, warnings } = await this.#settled(name, given);
     const facts = { tier, kind: server.kind, from, server: `sha256:${sha256(JSON.stringify(server))}`, cap };
     return recordedVerb(this.#host, { type: 'source.add', object: `source/${name}`, facts }, async () => {
+      makeSystemObjects(this.#host.root, 'tool');
       const staged = stageSource(this.#roots, tier, name, { server, from, cap, isForAll });
       try {
         await this.#list(name, staged.directory, signal);

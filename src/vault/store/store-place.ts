@@ -2,9 +2,10 @@
  * Where the files of ctx itself are: the store, the objects, the operator's configuration. Pure but for those that look
  * at a place.
  */
-import { lstatSync, realpathSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { makeDirectory } from '../../base/make-directory.js';
 import { refuseOpenAncestors } from './store-ancestors.js';
 
 /** The path without links; as it is where nothing is there yet. */
@@ -96,6 +97,16 @@ const systemObjects = '/var/lib/ctxfs';
 
 export function isForEveryUser(root: string): boolean {
   return root === systemObjects;
+}
+
+/** What root keeps there is read by every user, also where root's umask keeps new files from them. */
+export function makeSystemObjects(root: string, kind: string): void {
+  if (!isForEveryUser(root)) return;
+  for (const directory of [root, join(root, kind)]) {
+    if (existsSync(directory)) continue;
+    makeDirectory(directory, 0o755);
+    chmodSync(directory, 0o755);
+  }
 }
 
 /** Where root made it and no one else may write it; else it is as if it were not there. */
