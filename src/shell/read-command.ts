@@ -27,7 +27,7 @@ import * as tool from './read-tool.js';
 import { holding, type Reading, unreadable } from './reading.js';
 import type { Reader, Surroundings } from './surroundings.js';
 import { knownValue, plainWord, splitValue, type Word } from './word.js';
-import { zshBuiltins } from './zsh.js';
+import { isPlainInZsh, zshBuiltins } from './zsh.js';
 
 /** All that is known by tables; a test goes through every row. */
 export const programs: Programs = {
@@ -111,7 +111,7 @@ function isRisk(program: Program | undefined): boolean {
 }
 
 function byName(name: string, call: ProgramCall): Reading {
-  if (call.around.grammar === 'zsh' && zshBuiltins.has(name))
+  if (call.around.grammar === 'zsh' && zshBuiltins.has(name) && !isPlainInZsh(name, call.words.map(knownValue)))
     return unreadable(call.text, `${name} of zsh changes what other words mean, or runs them: use bash`);
   const program = named(programs, name);
   const handler = named(handlers, name);

@@ -58,6 +58,15 @@ export function areZshOptions(words: readonly (string | undefined)[]): boolean {
   return true;
 }
 
+/** `print -l a` only prints, and `setopt null_glob` changes only which files are found. */
+export function isPlainInZsh(name: string, words: readonly (string | undefined)[]): boolean {
+  if (name === 'setopt' || name === 'unsetopt')
+    return words.every((word) => options.test((word ?? '?').toLowerCase().replaceAll('_', '')));
+  if (name !== 'print') return false;
+  const text = words.findIndex((word) => word === undefined || !/^-[lnrNaoOi]*$/.test(word));
+  return text < 0 || (words[text] !== undefined && words[text]?.startsWith('-') === false);
+}
+
 /** What it sets itself. */
 export const setByZsh = /^(?:MATCH|MBEGIN|MEND|match|mbegin|mend|reply)$/;
 
