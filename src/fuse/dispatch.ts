@@ -128,9 +128,8 @@ export class Dispatch {
     if (opcode !== opcodes.open && opcode !== opcodes.create) return;
     this.#operations.kept.released(nodes.number(opcode === opcodes.open ? readNumber(request, 16) : node));
     const handle = readNumber(reply, opcode === opcodes.open ? outHeaderBytes : outHeaderBytes + entryBytes);
-    this.#operations.appending.delete(handle);
     try {
-      await this.#fs.release(handle);
+      for (const each of this.#operations.ways.released(handle)) await this.#fs.release(each);
     } catch (error) {
       if (!(error instanceof ErrnoError)) throw error; // No one is left to hear of it.
     }

@@ -43,6 +43,7 @@ import {
   writeNumber,
   writeSpace,
 } from './wire.js';
+import { WriteWays } from './write-ways.js';
 
 export interface DispatchOptions {
   readonly filesystem: FileSystem;
@@ -99,15 +100,13 @@ export class Operations {
   readonly kept: KeptTimes;
   readonly #modeBits: number;
   readonly listings: Listings;
-  /** Handles by which the engine writes to the end, wherever it is asked to. */
-  readonly appending = new Set<Handle>();
-  /** Of a handle another one of its file that writes the other way. */
-  readonly #otherWays = new Map<Handle, Handle>();
+  readonly ways: WriteWays;
 
   constructor(options: DispatchOptions) {
     this.#options = options;
     this.#fs = options.filesystem;
     this.nodes = new Nodes(options.filesystem);
+    this.ways = new WriteWays(options.filesystem);
     this.listings = new Listings(options.shared);
     const unasked = options.locks !== true && mayBeUnasked(options.filesystem, options.shared);
     const kept = options.shared ? options.kept : { names: hourSeconds, attributes: hourSeconds };
@@ -271,7 +270,7 @@ export class Operations {
       (flags & O_EXCL) === 0
         ? yield* againWhenOvertaken(() => this.#openOrMake(inode, name, mode, make))
         : yield* make();
-    if (mode.append === true) this.appending.add(handle);
+    if (mode.append === true) this.ways.appends(handle);
     this.listings.changed();
     const at = this.#entry(request, inode, attributes);
     this.kept.opened(attributes.inode);
@@ -279,13 +278,8 @@ export class Operations {
   }
 
   *release({ bytes, inode }: Request): Steps<number> {
-    const handle = readNumber(bytes, body);
     this.kept.released(inode);
-    this.appending.delete(handle);
-    const other = this.#otherWays.get(handle);
-    this.#otherWays.delete(handle);
-    const handles = other === undefined ? [handle] : [other, handle];
-    yield* askEach(handles, (each) => this.#fs.release(each));
+    yield* askEach(this.ways.released(readNumber(bytes, body)), (each) => this.#fs.release(each));
     return outHeaderBytes;
   }
 
@@ -293,7 +287,7 @@ export class Operations {
   *#openAs(inode: Inode, mode: OpenMode): Steps<Handle> {
     if (mode.truncate === true && !mode.write) yield* ask(this.#fs.setattr(inode, { size: 0 }));
     const handle = yield* ask(this.#fs.open(inode, mode));
-    if (mode.append === true) this.appending.add(handle);
+    if (mode.append === true) this.ways.appends(handle);
     return handle;
   }
 
@@ -343,21 +337,9 @@ export class Operations {
     const data = bytes.subarray(body + 40, Math.min(end, body + 40 + size));
     const appends =
       (bytes.readUInt32LE(body + 20) & fromPages) === 0 && (bytes.readUInt32LE(body + 32) & O_APPEND) !== 0;
-    const isOpenedSo = this.files.unasked || appends === this.appending.has(handle);
-    const writes = isOpenedSo ? handle : yield* this.#otherWay(handle, request.inode, appends);
+    const writes = this.files.unasked ? handle : yield* this.ways.handle(handle, request.inode, appends);
     const written = yield* ask(this.#fs.write(writes, offset, data));
     return writeNumber(reply, written, outHeaderBytes);
-  }
-
-  /** Not as its handle was opened: of mapped memory, and of a process that has changed its mind (`F_SETFL`). */
-  *#otherWay(handle: Handle, inode: Inode, append: boolean): Steps<Handle> {
-    const known = this.#otherWays.get(handle);
-    if (known !== undefined) return known;
-    const other = yield* ask(this.#fs.open(inode, { read: false, write: true, append }));
-    const meanwhile = this.#otherWays.get(handle);
-    if (meanwhile === undefined) this.#otherWays.set(handle, other);
-    else yield* ask(this.#fs.release(other));
-    return meanwhile ?? other;
   }
 
   *statfs({ reply }: Request): Steps<number> {
