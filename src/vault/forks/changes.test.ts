@@ -132,7 +132,9 @@ describe('changes', () => {
         diff: {
           value: async (...given: Parameters<typeof fork.tree.diff>) => {
             const found = await fork.tree.diff(...given);
-            put(`late-${reads++}`, 'of another')(fork.paths.tree(fork.meta.live, workspaceRoot));
+            const written = fork.paths.tree(fork.meta.live, workspaceRoot);
+            // Behind the reading of this root: others are read at the same time.
+            if (given[0].uppers.includes(written)) put(`late-${reads++}`, 'of another')(written);
             return found;
           },
         },
