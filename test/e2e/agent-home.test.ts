@@ -257,9 +257,16 @@ forEachUser((user) => {
         await withSystem(`mkdir /var/lib/root; S=1 ${asRoot} --pass-env HOME 2>&1 || true;`, 'tool', 'ls'),
         /variables cannot be passed to a source that every user shares/,
       );
+      const rules = ['hello', 'both'].map((tool) => `allow user_t tool:${tool} execute\n`).join('');
+      await ok(stage, project, ['agent', 'set', 'user', 'policy', rules]);
       // What somebody else than root could have written is as if it were not there.
       for (const open of ['chmod 777 /var/lib/ctxfs;', 'chown 1000 /var/lib/ctxfs;']) {
         assert.match(await withSystem(open, ...calls), /hello: not found|hello: No such file/);
+      }
+      // Nor what this user may not read: their own objects are there, and doctor says why the others are not.
+      for (const closed of user.uid === 0 ? [] : ['/var/lib/ctxfs', '/var/lib/ctxfs/tool']) {
+        assert.match(await withSystem(`chmod 700 ${closed};`, ...calls), /\nmine\n/);
+        assert.match(await withSystem(`chmod 700 ${closed};`, 'doctor'), new RegExp(`${closed} cannot be read by you`));
       }
       assert.match(
         await withSystem('true;', 'tool', 'set', 'hello', 'description', 'x'),

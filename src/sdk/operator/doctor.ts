@@ -4,6 +4,7 @@ import { type Check, diagnose, probeHost } from '../../jail/host-probe.js';
 import { readOperatorFile } from '../../proxy/grants/operator-file.js';
 import type { Host } from '../../proxy/host.js';
 import { storeFormat } from '../../vault/store/layout.js';
+import { closedSystemObjects } from '../../vault/store/store-place.js';
 import { missingForMounts } from './mount-support.js';
 import { readProfiles } from './profiles-file.js';
 
@@ -20,6 +21,7 @@ export async function examine(host: Host): Promise<Diagnosis> {
     ...ofHost(host),
     mounts(),
     storeFormatOf(host.store),
+    ...objectsForAll(),
     ...(await operatorFile('agents.toml', 'missing', () => readOperatorFile(host))),
     ...(await operatorFile('profiles.toml', 'optional', () => readProfiles(host.operatorDirectories))),
   ];
@@ -43,6 +45,14 @@ function storeFormatOf({ migrated }: Host['store']): Check {
   const undo = 'until the next command, ctx vault migrate --undo takes the migration back';
   const found = `format ${storeFormat}${from}`;
   return { name: 'store', state: 'ok', found, ...(migrated === undefined ? {} : { remedy: undo }) };
+}
+
+/** Nothing where they can be read, or are not there. */
+function objectsForAll(): readonly Check[] {
+  const closed = closedSystemObjects();
+  if (closed === undefined) return [];
+  const found = `${closed} cannot be read by you: tools and agents for every user are not there for you`;
+  return [{ name: 'objects for all', state: 'optional', found, remedy: 'as root: chmod a+rx that directory' }];
 }
 
 /** Nothing where it can be read, or is not there. While it cannot, each command is refused that needs it. */

@@ -2,7 +2,7 @@
  * Where the files of ctx itself are: the store, the objects, the operator's configuration. Pure but for those that look
  * at a place.
  */
-import { chmodSync, existsSync, lstatSync, realpathSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, lstatSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { makeDirectory } from '../../base/make-directory.js';
@@ -109,11 +109,25 @@ export function makeSystemObjects(root: string, kind: string): void {
   }
 }
 
-/** Where root made it and no one else may write it; else it is as if it were not there. */
+/** Where root made it, no one else may write it, and this user may read it; else it is as if it were not there. */
 export function systemObjectsBeside(root: string): string | undefined {
   if (isForEveryUser(root)) return undefined;
   const about = lstatSync(systemObjects, { throwIfNoEntry: false });
-  return about?.isDirectory() === true && about.uid === 0 && (about.mode & 0o022) === 0 ? systemObjects : undefined;
+  const isRoots = about?.isDirectory() === true && about.uid === 0 && (about.mode & 0o022) === 0;
+  return isRoots && closedSystemObjects() === undefined ? systemObjects : undefined;
+}
+
+/** The first of its directories that this user may not read. */
+export function closedSystemObjects(): string | undefined {
+  const kinds = ['agent', 'model', 'shared', 'tool'].map((kind) => join(systemObjects, kind));
+  return [systemObjects, ...kinds].find((directory) => {
+    try {
+      accessSync(directory, constants.R_OK | constants.X_OK);
+      return false;
+    } catch (error) {
+      return !hasCode(error, 'ENOENT');
+    }
+  });
 }
 
 /** By the base directory specification a relative one is as good as none. */
