@@ -6,7 +6,8 @@ import { seeded } from '../../test/property/seeded.js';
 import { ErrnoError, hasCode } from '../base/errno.js';
 import { heldOf, outcomeOf, type Report, refusalOf, splitReports } from './report.js';
 
-const { E2BIG, EACCES, EAGAIN, EINVAL, ELOOP, EMFILE, ENOENT, ENOSPC, ENOTDIR, EPERM, ESTALE } = constants.errno;
+const { E2BIG, EACCES, EAGAIN, EDQUOT, EINVAL, ELOOP, EMFILE, ENOENT, ENOSPC, ENOTDIR, EPERM, ESTALE } =
+  constants.errno;
 const report = (what: string, rest = '', id = 0): Report => ({ id, what, rest });
 const failed = (name: string, errno: number, what = '/some path') => report('failed', `7 ${name} ${errno} ${what}`);
 
@@ -68,6 +69,12 @@ describe('why a jail was refused', () => {
       ['EMFILE', EMFILE, 'too many files may be open, or under way in '],
     ] as const)
       assert.deepEqual(of('overlay', errno), { code, ...at('overlay'), remedy }, code);
+    for (const step of ['overlay', 'bind', 'file', 'directory']) {
+      assert.match(refusalOf(failed(step, ENOSPC, '/p')).remedy ?? '', /^make room .* fs\.mount-max$/, step);
+      assert.match(refusalOf(failed(step, EDQUOT, '/p')).remedy ?? '', /\(quota\)$/, step);
+    }
+    for (const step of ['namespaces', 'map-self'])
+      assert.equal(of(step, ENOSPC).remedy, of(step, EPERM).remedy, 'as many as its settings allow');
     assert.deepEqual(of('bind', 9999), { code: 'EIO', ...at('bind'), remedy: undefined });
   });
 

@@ -103,12 +103,28 @@ const manyOpen =
 
 const replaced = 'the path has changed since it was granted; look at it and try again';
 
+/** Of a step that is asked to mount something it is said, too, where there are as many mounts as there may be. */
+const full = 'make room on the filesystem of the store, for example: ctx drop; where there is room, raise fs.mount-max';
+
+const usedUp =
+  'remove files of yours on the filesystem of the store: the most that you may have there is reached (quota)';
+
 const remediesByCode: Partial<Record<ErrnoCode, string>> = {
   ELOOP: plantedLink,
   ESTALE: replaced,
   EAGAIN: crowded,
   EMFILE: manyOpen,
+  ENOSPC: full,
+  EDQUOT: usedUp,
 };
+
+/** The kernel has no room for a namespace where there are as many as its settings allow. */
+const countedByKernel = new Set(['namespaces', 'map-self']);
+
+function remedyOf(step: string, code: ErrnoCode): string | undefined {
+  const isOfDisk = code !== 'ENOSPC' || !countedByKernel.has(step);
+  return (isOfDisk ? remediesByCode[code] : undefined) ?? remedies[step];
+}
 
 const remedyOfMissing = (program: string) =>
   /\s/.test(program) && !program.includes('/')
@@ -150,7 +166,7 @@ export function refusalOf({ rest: line }: Report): ErrnoError {
     operation: `jail ${name}`,
     path: what,
     reason: 'the kernel refused this step of making the jail',
-    remedy: remediesByCode[code] ?? remedies[name],
+    remedy: remedyOf(name, code),
   });
 }
 
