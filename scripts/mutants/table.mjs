@@ -48,8 +48,8 @@ export const table = [
   },
   {
     file: 'src/vault/store/store-place.ts',
-    from: ' && about.uid === 0 && (about.mode & 0o022) === 0 ? systemObjects',
-    to: ' ? systemObjects',
+    from: ' && about.uid === 0 && (about.mode & 0o022) === 0;',
+    to: ';',
     why: 'whoever may write /var/lib/ctxfs would give every user tools',
     tests: ['e2e/agent-home'],
   },

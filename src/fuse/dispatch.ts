@@ -10,7 +10,8 @@ import { listed, valued } from './attribute-values.js';
 import { attributesNotice } from './invalidation.js';
 import { LockRequests } from './lock-requests.js';
 import type { Nodes } from './nodes.js';
-import { body, type DispatchOptions, Operations, type Request } from './operations.js';
+import { type DispatchOptions, Operations } from './operations.js';
+import { body, type Request } from './request.js';
 import { entryBytes, kindOfMode, mostWriteBytes, opcodes, outHeaderBytes, readName, readNumber } from './wire.js';
 
 const { errno } = constants;
@@ -278,8 +279,8 @@ export class Dispatch {
           ),
       ],
       [opcodes.opendir, (request) => of.opendir(request)],
-      [opcodes.readdir, (request) => of.readdir(request, false)],
-      [opcodes.readdirplus, (request) => of.readdir(request, true)],
+      [opcodes.readdir, (request) => of.directories.read(request, false)],
+      [opcodes.readdirplus, (request) => of.directories.read(request, true)],
       [opcodes.releasedir, (request) => of.releasedir(request)],
       [opcodes.fallocate, (request) => of.fallocate(request)],
       [opcodes.lseek, (request) => of.lseek(request)],

@@ -6,7 +6,7 @@ import { type Answer, ask, type Steps } from '../vfs/answer.js';
 import { failure } from '../vfs/failure.js';
 import type { FileSystem, Handle, Inode, LockRequest } from '../vfs/filesystem.js';
 import { waitForLock } from '../vfs/locks.js';
-import { body, type Request } from './operations.js';
+import { body, type Request } from './request.js';
 import { outHeaderBytes, readNumber, writeNumber } from './wire.js';
 
 /** The kernel's words for kinds of locks, and for one that is of the whole file. */

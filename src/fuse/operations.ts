@@ -4,7 +4,7 @@
  */
 import { constants as openConstants } from 'node:fs';
 import { constants } from 'node:os';
-import { ErrnoError, hasCode } from '../base/errno.js';
+import { hasCode } from '../base/errno.js';
 import { type Answer, ask, askEach, type Steps } from '../vfs/answer.js';
 import { failure } from '../vfs/failure.js';
 import type {
@@ -27,9 +27,10 @@ import { staysWithin } from './links.js';
 import { Listings } from './listings.js';
 import { Nodes } from './nodes.js';
 import { openMode } from './open-mode.js';
+import { DirectoryReader } from './read-directory.js';
+import { body, type Request } from './request.js';
 import {
   exchanged,
-  inHeaderBytes,
   mostWriteBytes,
   type Owners,
   outHeaderBytes,
@@ -37,7 +38,6 @@ import {
   readName,
   readNumber,
   writeAttributesReply,
-  writeDirectoryEntry,
   writeEntry,
   writeNegativeEntry,
   writeNumber,
@@ -68,19 +68,6 @@ export interface DispatchOptions {
   readonly ownLinks?: boolean | undefined;
 }
 
-/** What is known of a request before its own part. */
-export interface Request {
-  readonly bytes: Buffer;
-  readonly end: number;
-  readonly inode: Inode;
-  readonly uid: number;
-  readonly gid: number;
-  /** Where its reply is written; nobody else's before that is sent. */
-  readonly reply: Buffer;
-}
-
-/** Where a request's own part begins. */
-export const body = inHeaderBytes;
 const hourSeconds = 3_600;
 /** Of an answer to OPEN: what the kernel has of its content is good; no one has to hear of its being closed. */
 const keepCache = 2;
@@ -100,6 +87,7 @@ export class Operations {
   readonly kept: KeptTimes;
   readonly #modeBits: number;
   readonly listings: Listings;
+  readonly directories: DirectoryReader;
   readonly ways: WriteWays;
 
   constructor(options: DispatchOptions) {
@@ -108,6 +96,7 @@ export class Operations {
     this.nodes = new Nodes(options.filesystem);
     this.ways = new WriteWays(options.filesystem);
     this.listings = new Listings(options.shared);
+    this.directories = new DirectoryReader(options.filesystem, this.nodes, this.listings, (of) => this.#shown(of));
     const unasked = options.locks !== true && mayBeUnasked(options.filesystem, options.shared);
     const kept = options.shared ? options.kept : { names: hourSeconds, attributes: hourSeconds };
     this.kept = new KeptTimes(kept ?? { names: 0, attributes: 0 });
@@ -375,67 +364,6 @@ export class Operations {
   releasedir({ bytes }: Request): number {
     this.listings.close(readNumber(bytes, body));
     return outHeaderBytes;
-  }
-
-  /** A listing is what it was when it was begun to be read; places in it are numbers. */
-  *readdir(request: Request, plus: boolean): Steps<number> {
-    const { bytes, inode, reply } = request;
-    const handle = readNumber(bytes, body);
-    const offset = readNumber(bytes, body + 8);
-    const end = outHeaderBytes + Math.min(bytes.readUInt32LE(body + 16), mostWriteBytes);
-    if (offset === 0) yield* this.#begun(handle, inode);
-    const entries = this.listings.get(handle);
-    const dots: readonly Entry[] = [
-      { name: '.', inode, kind: 'directory' },
-      { name: '..', inode, kind: 'directory' },
-    ];
-    let at = outHeaderBytes;
-    for (let index = offset; index < entries.length + 2; index += 1) {
-      const entry = dots[index] ?? entries[index - 2];
-      if (entry === undefined) break;
-      const head = plus ? 128 : 0;
-      if (at + head > end) break;
-      const shown = { node: this.nodes.number(entry.inode), offset: index + 1, kind: entry.kind, name: entry.name };
-      const next = writeDirectoryEntry(reply, shown, at + head, end);
-      if (next === undefined) break;
-      if (plus) yield* this.#entryPlus(request, entry, at, index < 2);
-      at = next;
-    }
-    return at;
-  }
-
-  *#begun(handle: number, inode: Inode): Steps<void> {
-    const how = this.listings.begun(handle);
-    if (how === 'as it is') return;
-    try {
-      const isRemoved = this.nodes.removed.get(inode) !== undefined;
-      this.listings.replace(handle, isRemoved ? [] : yield* ask(this.#fs.readdir(inode)));
-    } catch (error) {
-      // It was moved, or replaced, by others: what it held when it was opened is what is known.
-      if (how === 'rewound' || !hasCode(error, 'ESTALE')) throw error;
-    }
-  }
-
-  /** Number 0 says that nothing is known of it: of `.` and `..`, of what is gone since, and of what cannot be looked at now. */
-  *#entryPlus({ inode: directory, reply }: Request, entry: Entry, at: number, isDot: boolean): Steps<void> {
-    const found = isDot ? undefined : yield* this.#looked(directory, entry.name);
-    if (found === undefined || found.inode !== entry.inode) {
-      reply.fill(0, at, at + 128);
-      return;
-    }
-    this.nodes.told(found.inode, directory);
-    this.nodes.seen(found);
-    writeEntry(reply, found, this.#shown(found), at);
-  }
-
-  /** The process that lists hears of one that fails when it asks for it: the other names are there. */
-  *#looked(directory: Inode, name: Name): Steps<Attributes | undefined> {
-    try {
-      return yield* ask(this.#fs.lookup(directory, name));
-    } catch (error) {
-      if (error instanceof ErrnoError) return undefined;
-      throw error;
-    }
   }
 
   *fallocate(request: Request): Steps<number> {
