@@ -262,11 +262,16 @@ forEachUser((user) => {
       const directory = stage.project();
       for (const become of otherCallers(user)) {
         const words = `${become.startsWith('exec') ? become : `${become}; exec`} ${stage.program} exec -- echo done`;
-        await callsHaveEnded(pid);
-        const before = callsRunBy(pid);
-        const { stdout, stderr } = await stage.start(directory, ['sh', '-c', words], { env: keeperOn }).finished;
-        assert.equal(stdout, 'done\n', `${become}: ${stderr}`);
-        assert.equal(callsRunBy(pid), before, become);
+        // A copy that waited in vain may end just then, and counts as a call: one that runs a caller does so each time.
+        let isRun = true;
+        for (let tries = 0; tries < 4 && isRun; tries++) {
+          await callsHaveEnded(pid);
+          const before = callsRunBy(pid);
+          const { stdout, stderr } = await stage.start(directory, ['sh', '-c', words], { env: keeperOn }).finished;
+          assert.equal(stdout, 'done\n', `${become}: ${stderr}`);
+          isRun = callsRunBy(pid) !== before;
+        }
+        assert.ok(!isRun, become);
       }
       // On a busy machine a caller does not wait for it.
       const before = callsRunBy(pid);
