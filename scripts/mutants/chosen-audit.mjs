@@ -79,8 +79,8 @@ export const chosenAudit = [
   },
   {
     file: 'src/audit/chain-lock.ts',
-    from: 'const openDirectory = { recursive: true, mode: 0o700 } as const;',
-    to: 'const openDirectory = { recursive: true } as const;',
+    from: 'makeDirectory(this.#paths.directory);',
+    to: 'makeDirectory(this.#paths.directory, 0o755);',
     why: 'others could read a chain',
     tests: ['audit/durable'],
   },

@@ -1,10 +1,9 @@
 /** The lock of one chain: whoever appends to it, or asks where it ends, holds it. */
-import { closeSync, fstatSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
 import { fromSystemError } from '../base/errno.js';
 import type { FileLock } from '../base/file-lock.js';
+import { makeDirectory } from '../base/make-directory.js';
 import type { ChainPaths } from './layout.js';
-
-const openDirectory = { recursive: true, mode: 0o700 } as const;
 
 export class ChainLock {
   readonly #lock: FileLock;
@@ -20,7 +19,7 @@ export class ChainLock {
   }
 
   held<T>(act: () => T): T {
-    return this.told(() => {
+    return this.inRecord(() => {
       const descriptor = this.#hold();
       try {
         return act();
@@ -30,8 +29,8 @@ export class ChainLock {
     });
   }
 
-  /** An error of the system says then that it was the record. */
-  told<T>(act: () => T): T {
+  /** An error of the system says that it was the record. */
+  inRecord<T>(act: () => T): T {
     try {
       return act();
     } catch (error) {
@@ -48,7 +47,7 @@ export class ChainLock {
   #hold(): number {
     for (;;) {
       if (this.#descriptor === undefined) {
-        mkdirSync(this.#paths.directory, openDirectory);
+        makeDirectory(this.#paths.directory);
         this.#descriptor = openSync(this.#paths.lock, 'a', 0o600);
       }
       const descriptor = this.#descriptor;

@@ -104,7 +104,7 @@ export class Chain {
 
   appendAll(entries: readonly RecordEntry[], options: AppendOptions = {}): Appended {
     if (entries.some(({ status, makesRoom }) => status === 'begin' && makesRoom !== true)) {
-      this.#lock.told(() => this.#options.reserve.demand());
+      this.#lock.inRecord(() => this.#options.reserve.demand());
     }
     return this.#lock.held(() => {
       const first: RecordEntry[] = [];

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
@@ -55,6 +64,9 @@ describe('certificates of the person’s own', () => {
     writeFileSync(source, '');
     certificatesOf({ SSL_CERT_FILE: path }, store);
     assert.equal(readFileSync(source, 'utf8'), `${one}\n${two}\n`, 'a power cut had emptied it');
+    chmodSync(source, 0o600);
+    certificatesOf({ SSL_CERT_FILE: path }, store);
+    assert.equal(statSync(source).mode & 0o777, 0o644, 'whoever a command is inside reads it');
   });
 
   it('are each trusted once, and each file is there once', () => {

@@ -77,8 +77,9 @@ export function certificatesIn(text: string): readonly string[] {
 function kept(store: string, digest: string, text: string): string {
   const directory = storePaths(store).certificates;
   const path = join(directory, `${digest}.pem`);
-  // One that a power cut has emptied is written again: it was not synced.
-  if (statSync(path, { throwIfNoEntry: false })?.size === Buffer.byteLength(text)) return path;
+  // One that a power cut has emptied is written again: it was not synced. So is one that a umask once kept from other users.
+  const { size, mode = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {};
+  if (size === Buffer.byteLength(text) && (mode & 0o444) === 0o444) return path;
   makeDirectory(directory);
   writeFileAtomic(path, text, { durable: false, mode: 0o644 });
   return path;

@@ -52,7 +52,7 @@ function objectsForAll(): readonly Check[] {
   const closed = closedSystemObjects();
   if (closed === undefined) return [];
   const found = `${closed} cannot be read by you: tools and agents for every user are not there for you`;
-  return [{ name: 'objects for all', state: 'optional', found, remedy: 'as root: chmod a+rx that directory' }];
+  return [{ name: 'objects for all', state: 'optional', found, remedy: 'as root: chmod -R a+rX /var/lib/ctxfs' }];
 }
 
 /** Nothing where it can be read, or is not there. While it cannot, each command is refused that needs it. */

@@ -207,6 +207,30 @@ describe('the bridge to a server by HTTP', { timeout: 90_000 }, () => {
     assert.equal(exitCode, 0);
   });
 
+  it('waits for a result that the host has only accepted to give', async () => {
+    let listening: ServerResponse | undefined;
+    const deliver = () => {
+      if (listening === undefined) return void setTimeout(deliver, 10);
+      listening.writeHead(200, { 'content-type': 'text/event-stream' });
+      listening.write('data: {"id":2,"result":"late"}\n\n');
+    };
+    const { said, exitCode } = await bridged(
+      ({ body, method }, response) => {
+        if (method === 'GET') {
+          listening = response;
+          return;
+        }
+        if (method === 'DELETE') return void response.end();
+        const { id } = JSON.parse(body) as { readonly id?: number };
+        if (id === 1) return void json(response, agreed);
+        response.writeHead(202).end();
+        if (id === 2) setTimeout(deliver, 50);
+      },
+      [initialize, { method: 'notifications/initialized' }, { id: 2, method: 'm' }],
+    );
+    assert.deepEqual([said, exitCode], [[agreed, { id: 2, result: 'late' }], 0]);
+  });
+
   it('does not take an answer or an event that is too large, nor go on where nothing answers', async () => {
     const piece = Buffer.alloc(1 << 20, 'x');
     const flood = (response: ServerResponse) => {

@@ -180,7 +180,8 @@ async function pass(line: string): Promise<void> {
       const text = await textOf(answer);
       if (text.trim() !== '' && statusCode !== 202) say(heard(JSON.parse(text)));
     }
-    missResult(id);
+    // After 202 it may come among what the server says unasked, as with older servers.
+    if (statusCode !== 202) missResult(id);
   } catch (error) {
     refuse(id, `the host's answer cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
