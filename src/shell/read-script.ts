@@ -12,14 +12,14 @@ import type {
   TestCommand,
   TestExpression,
 } from 'unbash';
-import { classesOf, networked, readOnly } from './classes.js';
-import { redirectionClasses } from './host-paths.js';
+import { classesOf, networked } from './classes.js';
 import { dividesInSh, expansionsThatEndEarlier, hasOverlooked } from './parser-gaps.js';
 import { isWithin, type Stretches } from './reach.js';
 import { assignedIn, assignmentReading, hiddenCode, poisoned, promptCode } from './read-builtin.js';
+import { readRedirections } from './read-redirections.js';
 import { allClasses, holding, type Reading, unreadable } from './reading.js';
 import { type Reader, type ShellInput, type Surroundings, unknownInput } from './surroundings.js';
-import { fieldsFrom, knownValue, plainWord, textFrom, unknownWord, type Word, wordFrom } from './word.js';
+import { fieldsFrom, knownValue, plainWord, unknownWord, type Word, wordFrom } from './word.js';
 import { isLookedUpByZsh } from './zsh.js';
 
 export interface ScriptVisit {
@@ -28,14 +28,6 @@ export interface ScriptVisit {
   readonly source: string;
   /** Where functions of the text are in force; in a text within it, whose places are its own, none is known to be. */
   readonly functions: Stretches;
-}
-
-function isStandardInput({ descriptor }: Redirection): boolean {
-  return descriptor === undefined || (descriptor.type === 'FileDescriptor' && descriptor.value === 0);
-}
-
-function inputOf(text: string | undefined): ShellInput {
-  return text === undefined ? unknownInput : { kind: 'text', text };
 }
 
 const evaluates = /^-(?:eq|ne|lt|le|gt|ge|v)$/;
@@ -88,7 +80,7 @@ export class ScriptReading {
       case 'Statement':
         return this.#node(node.command, around);
       case 'Redirected': {
-        const { readings, input } = this.#redirections(node.redirects, around);
+        const { readings, input } = this.#redirected(node.redirects, around);
         return [...readings, ...this.#node(node.command, { ...around, input })];
       }
       case 'CommandExpansion':
@@ -308,7 +300,7 @@ export class ScriptReading {
   #command(command: Command, around: Surroundings): Reading {
     const text = this.#text(command);
     const name = command.name?.value ?? '';
-    const { readings, input } = this.#redirections(command.redirects, around);
+    const { readings, input } = this.#redirected(command.redirects, around);
     const parts: Reading[] = [...readings];
     for (const prefix of command.prefix) {
       if (prefix.type === 'Assignment') parts.push(...this.#assignment(prefix, around, name));
@@ -359,57 +351,11 @@ export class ScriptReading {
     });
   }
 
-  #redirections(
-    redirections: readonly Redirection[],
-    around: Surroundings,
-  ): { readings: Reading[]; input: ShellInput } {
-    const readings: Reading[] = [];
-    let input = around.input;
-    for (const redirection of redirections) {
-      if (redirection.type === 'HereDoc') {
-        const { body, delimiter, closing } = redirection;
-        if (closing === undefined) readings.push(unreadable(body.text, 'a here-document without its end'));
-        readings.push(...this.#node(body, around));
-        const parts = delimiter?.quoted === true ? undefined : body.parts;
-        const known = parts === undefined ? body.text : textFrom(parts, body.text, around.variables);
-        if (isStandardInput(redirection)) input = inputOf(known);
-        continue;
-      }
-      if (redirection.descriptor !== undefined) readings.push(...this.#node(redirection.descriptor, around));
-      const { target } = redirection;
-      if (target === undefined) {
-        readings.push(unreadable(this.#text(redirection), 'a redirection to nowhere'));
-        continue;
-      }
-      const inner = this.#node(target, around);
-      readings.push(...inner);
-      const word = wordFrom(target, around.variables);
-      if (redirection.type === 'HereString') {
-        if (isStandardInput(redirection)) input = inputOf(knownValue(word));
-        continue;
-      }
-      const { operator } = redirection;
-      // `0>&3` reads, too.
-      const reads = redirection.descriptor === undefined ? operator.startsWith('<') : isStandardInput(redirection);
-      const duplicates = operator.endsWith('&') && /^(?:\d+-?|-)$/.test(knownValue(word) ?? '');
-      const substitutes = target.parts?.every((part) => part.type === 'ProcessSubstitution') === true;
-      if (!duplicates && !substitutes) {
-        const { classes, why } = redirectionClasses(word, operator !== '<' && operator !== '<&');
-        if (classes !== readOnly) {
-          readings.push({ text: this.#text(redirection), words: [], classes, readable: true, why, parts: [] });
-        }
-        if ((classes & networked) !== 0) {
-          input = { kind: 'stream', networked: true };
-          continue;
-        }
-      }
-      if (!reads) continue;
-      if (substitutes) {
-        const spoken = inner.some((reading) => (allClasses(reading) & networked) !== 0);
-        input = { kind: 'stream', networked: spoken };
-      } else if (!duplicates) input = { kind: 'file' };
-      else if (knownValue(word) !== '0') input = { kind: 'stream', networked: false };
-    }
-    return { readings, input };
+  #redirected(redirections: readonly Redirection[], around: Surroundings) {
+    const within = {
+      read: (node: SyntaxNode) => this.#node(node, around),
+      text: (node: Redirection) => this.#text(node),
+    };
+    return readRedirections(redirections, around, within);
   }
 }

@@ -38,7 +38,8 @@ import { HostCalls, justThePath, ownPath, places } from './anchored.js';
 import { accessOf, at, kindOf, shown, split } from './host-attributes.js';
 import { HostHandles } from './host-handles.js';
 import { HostLocks } from './host-locks.js';
-import { HostNodes, numbersOf } from './host-nodes.js';
+import { HostNodes } from './host-nodes.js';
+import { Newcomers } from './newcomers.js';
 
 export interface HostOptions {
   readonly path: string;
@@ -104,10 +105,12 @@ class HostFileSystem implements FileSystem {
   readonly #nodes: HostNodes;
   readonly #handles = new HostHandles();
   readonly #locks: HostLocks | LockTable;
+  readonly #newcomers: Newcomers;
 
   constructor({ path, writable = false, copiesUp = false, lockLibrary }: HostOptions) {
     this.#locks = lockLibrary === undefined ? new LockTable() : new HostLocks(lockLibrary, writable);
     this.capabilities = { ...capabilities, sharedLocks: lockLibrary !== undefined };
+    this.#newcomers = new Newcomers(this.#calls, this.capabilities.owners);
     this.label = `host:${path}`;
     try {
       this.#descriptor = openSync(path, justThePath | constants.O_DIRECTORY);
@@ -155,15 +158,15 @@ class HostFileSystem implements FileSystem {
     checkName('create', name);
     return this.#nodes.in(directory, 'create', (descriptor) => {
       const { O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
-      const inherits = this.#handsGroupOn('create', descriptor);
+      const inherits = this.#newcomers.handsGroupOn('create', descriptor);
       const flags = O_CREAT | O_EXCL | O_NOFOLLOW | accessOf(mode);
       const handle = this.#calls.open('create', descriptor, name, flags, creation.mode & 0o7777);
       try {
-        const found = this.#given('create', handle, creation, inherits);
+        const found = this.#newcomers.give('create', handle, creation, inherits);
         const inode = this.#nodes.number(directory, name, found);
         return { attributes: shown(inode, found), handle: this.#handles.add(inode, handle, mode) };
       } catch (error) {
-        this.#takeBack('create', descriptor, name, handle);
+        this.#newcomers.takeBack('create', descriptor, name, handle);
         this.#calls.close(handle);
         throw error;
       }
@@ -349,53 +352,19 @@ class HostFileSystem implements FileSystem {
   #make(operation: string, directory: Inode, name: Name, creation: Creation, act: (into: number) => void): Attributes {
     checkName(operation, name);
     return this.#nodes.in(directory, operation, (into) => {
-      const inherits = this.#handsGroupOn(operation, into);
+      const inherits = this.#newcomers.handsGroupOn(operation, into);
       act(into);
       const made = this.#calls.open(operation, into, name, justThePath | constants.O_NOFOLLOW);
       return this.#calls.using(made, (descriptor) => {
         try {
-          const found = this.#given(operation, descriptor, creation, inherits);
+          const found = this.#newcomers.give(operation, descriptor, creation, inherits);
           return shown(this.#nodes.number(directory, name, found), found);
         } catch (error) {
-          this.#takeBack(operation, into, name, descriptor);
+          this.#newcomers.takeBack(operation, into, name, descriptor);
           throw error;
         }
       });
     });
-  }
-
-  /** What could not be given its owner is not left to another one; what has come in its place since stays. */
-  #takeBack(operation: string, directory: number, name: Name, made: number): void {
-    try {
-      const numbers = numbersOf(this.#calls.stat(operation, made));
-      const there = this.#calls.entry(operation, directory, name);
-      if (there === undefined || numbersOf(there).some((number, index) => number !== numbers[index])) return;
-      if (kindOf(there) === 'directory') this.#calls.rmdir(directory, name);
-      else this.#calls.unlink(directory, name);
-    } catch {
-      // The caller hears what failed first.
-    }
-  }
-
-  /** A directory with set-gid: what is made in it has its group from the kernel, and a directory the same bit. */
-  #handsGroupOn(operation: string, directory: number): boolean {
-    return (at(this.#calls.stat(operation, directory), places.mode) & 0o2000) !== 0;
-  }
-
-  /** To what was just made and is `found`: its owner where that can be given, and its mode, whatever the umask of this process took. */
-  #given(operation: string, descriptor: number, creation: Creation, inherits: boolean): Float64Array {
-    const { found } = this.#calls;
-    const { uid } = creation;
-    const gid = inherits ? at(found, places.gid) : creation.gid;
-    const mode = (creation.mode & 0o7777) | (inherits && kindOf(found) === 'directory' ? 0o2000 : 0);
-    const isOwned = at(found, places.uid) === uid && at(found, places.gid) === gid;
-    if (this.capabilities.owners && !isOwned) {
-      this.#calls.owner(operation, descriptor, uid, gid);
-      this.#calls.stat(operation, descriptor);
-    }
-    if ((at(found, places.mode) & 0o7777) === mode || kindOf(found) === 'symlink') return found;
-    chmodSync(ownPath(descriptor), mode);
-    return this.#calls.stat(operation, descriptor);
   }
 
   #sizeOf(handle: Handle): number {
