@@ -258,28 +258,35 @@ forEachUser((user) => {
       assert.deepEqual([keeperOf(stage.store), said.join('')], [pid, '']);
     });
 
+    /** Whether it runs the call of `argv`, which is given a command: that waits until this was looked at, and a call lasts as long. */
+    const runs = async (directory: string, argv: (command: readonly string[]) => readonly string[], what: string) => {
+      await callsHaveEnded(pid);
+      const command = ['sh', '-c', 'echo ready; read line; echo done'];
+      const running = stage.start(directory, argv(command), { env: keeperOn, stdio: ['pipe', 'pipe', 'pipe'] });
+      await running.printed('ready');
+      // A copy that some other call has not waited for goes at once.
+      let isServed = true;
+      for (let looks = 0; looks < 100 && isServed; looks++) {
+        isServed = callsOf(pid).length > 0;
+        if (isServed) await sleep(20);
+      }
+      running.child.stdin?.end('\n');
+      const { stdout, stderr } = await running.finished;
+      assert.equal(stdout, 'ready\ndone\n', `${what}: ${stderr}`);
+      return isServed;
+    };
+    const exec = (command: readonly string[]) => [stage.program, 'exec', '--', ...command];
+
     it('runs nothing for a caller that has other rights, limits or namespaces than it', async () => {
       const directory = stage.project();
       for (const become of otherCallers(user)) {
-        const words = `${become.startsWith('exec') ? become : `${become}; exec`} ${stage.program} exec -- echo done`;
-        // A copy that waited in vain may end just then, and counts as a call: one that runs a caller does so each time.
-        let isRun = true;
-        for (let tries = 0; tries < 4 && isRun; tries++) {
-          await callsHaveEnded(pid);
-          const before = callsRunBy(pid);
-          const { stdout, stderr } = await stage.start(directory, ['sh', '-c', words], { env: keeperOn }).finished;
-          assert.equal(stdout, 'done\n', `${become}: ${stderr}`);
-          isRun = callsRunBy(pid) !== before;
-        }
-        assert.ok(!isRun, become);
+        const start = `${become.startsWith('exec') ? become : `${become}; exec`} "$0" "$@"`;
+        assert.ok(!(await runs(directory, (command) => ['sh', '-c', start, ...exec(command)], become)), become);
       }
       // On a busy machine a caller does not wait for it.
-      const before = callsRunBy(pid);
-      for (let tries = 0; tries < 10 && callsRunBy(pid) === before; tries++) {
-        const { stdout } = await stage.ctx(directory, ['exec', '--', 'echo', 'done'], { env: keeperOn });
-        assert.equal(stdout, 'done\n');
-      }
-      assert.ok(callsRunBy(pid) > before, 'it runs one of a caller as itself');
+      let isServed = false;
+      for (let tries = 0; tries < 10 && !isServed; tries++) isServed = await runs(directory, exec, 'itself');
+      assert.ok(isServed, 'it runs one of a caller as itself');
     });
 
     it('is asked by nobody else, and no jail has it', async () => {
@@ -315,24 +322,16 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
       const directory = stage.project();
       const keepers = join(stage.store, 'keeper');
       const [key = ''] = readdirSync(keepers);
-      // A copy that waited in vain may end just then, and counts as a call: one that runs a caller does so each time.
       const isUnasked = async (change: () => void, back: () => void, what: string) => {
-        let isRun = true;
-        for (let tries = 0; tries < 4 && isRun; tries++) {
-          // One that looked for its place while that was moved has ended.
-          if (!isAlive(pid)) pid = await startKeeper(stage, stage.project());
-          await callsHaveEnded(pid);
-          const before = callsRunBy(pid);
-          change();
-          try {
-            const { stdout } = await stage.ctx(directory, ['exec', '--', 'echo', 'done'], { env: keeperOn });
-            assert.equal(stdout, 'done\n', what);
-            isRun = isAlive(pid) && callsRunBy(pid) !== before;
-          } finally {
-            back();
-          }
+        // One that looked for its place while that was moved has ended.
+        if (!isAlive(pid)) pid = await startKeeper(stage, stage.project());
+        await callsHaveEnded(pid);
+        change();
+        try {
+          assert.ok(!(await runs(directory, exec, what)), what);
+        } finally {
+          back();
         }
-        assert.ok(!isRun, what);
       };
       for (const path of [keepers, join(keepers, key)]) {
         const close = () => chmodSync(path, 0o700);

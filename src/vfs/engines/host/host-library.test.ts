@@ -161,7 +161,8 @@ describe('a path', () => {
         assert.equal((found[places.inodeLow] ?? 0) + (found[places.inodeHigh] ?? 0) * 2 ** 32, kind.ino, name);
         closeSync(answer);
       }
-      assert.equal(opened(), before, `open after ${name}`);
+      // What was opened to start this test may be closed meanwhile.
+      assert.ok(opened() <= before, `open after ${name}`);
     }
   });
 
