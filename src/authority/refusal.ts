@@ -108,6 +108,9 @@ function added(subject: string, grant: Grant): string {
   return `an operator would add: allow ${subject} ${printGrant(grant)}`;
 }
 
+/** Without an agent there is no file. */
+const inFile = (file: string) => (file === '' ? '' : ` (${visible(file)})`);
+
 export function coach(reason: Reason): string {
   switch (reason.kind) {
     case 'wrong credential':
@@ -129,7 +132,7 @@ export function coach(reason: Reason): string {
     case 'level':
       return `${reason.grant.class}:${reason.grant.name} is of level s${reason.object}, above the agent's s${reason.subject}`;
     case 'no agent rule':
-      return `the agent's policy (${visible(reason.file)}) does not allow it; ${added(reason.subject, reason.grant)}`;
+      return `the agent's policy${inFile(reason.file)} does not allow it; ${added(reason.subject, reason.grant)}`;
     case 'no object rule':
       return `the policy of ${reason.grant.class}:${reason.grant.name} itself (${visible(reason.file)}) does not allow it; ${added(reason.subject, reason.grant)}`;
     case 'outside the view':

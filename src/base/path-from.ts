@@ -9,8 +9,7 @@ export function pathFrom(directory: string, path: string): string {
   if (path !== '') return resolve(directory, path);
   throw new ErrnoError('EINVAL', {
     operation: 'resolve the path',
-    path,
-    reason: 'expected a path',
+    reason: 'expected a path, got an empty word',
     remedy: 'is it a variable that is not set? The directory you are in is called .',
   });
 }

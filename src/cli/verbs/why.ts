@@ -20,7 +20,7 @@ function print({ stdout, environment }: Caller, question: string, verdict: Verdi
   const answer = verdict.allowed ? paint('green', 'allowed') : paint('red', `refused (${verdict.code})`);
   const width = Math.max(...rows.map(({ name }) => name.length));
   const lines = rows.map(({ name, verdict: said, text, source }) => {
-    const where = source === undefined ? '' : `  ${paint('dim', source)}`;
+    const where = source === undefined || source === '' ? '' : `  ${paint('dim', source)}`;
     return `  ${name.padEnd(width)}  ${said.padEnd(9)}  ${text}${where}`;
   });
   stdout.write(`${[`${visible(question)}: ${answer}`, ...lines].join('\n')}\n`);
