@@ -71,6 +71,13 @@ export const chosenFaces = [
     tests: ['sdk/arguments'],
   },
   {
+    file: 'src/proxy/grants/confirmed-reads.ts',
+    from: 'if (canonicalPath(path) === target) return true;',
+    to: 'if (canonicalPath(path) !== undefined) return true;',
+    why: 'a link that was put there after the person has confirmed a project would be followed',
+    tests: ['proxy/grants/authority-of', 'proxy/grants/project-grants'],
+  },
+  {
     file: 'src/sdk/request-of.ts',
     from: 'secret.host === name &&',
     to: 'secret.host !== name &&',

@@ -42,12 +42,13 @@ it('is the call first and then the project, where it is confirmed', async () => 
   await operator.trust.confirm(opened.project, digest);
   await operator.secrets.set('TOKEN', { value: 'hidden' });
   const secret = (name: string, header: string) => ({ host: name, header, port: 443, template: '$TOKEN' });
+  const usr = [{ path: '/usr', target: '/usr' }];
   const whole = requestOf(host, place, { project: true });
   assert.deepEqual(whole.projectDefaults?.digest, digest);
   assert.equal(whole.projectDefaults?.warnings.length, 1);
   assert.deepEqual(
-    [whole.network, whole.reads],
-    [['example.com:443', 'other.example:80', 'api.example:443', 'two.example:443'], ['/usr']],
+    [whole.network, whole.reads, whole.projectDefaults?.reads],
+    [['example.com:443', 'other.example:80', 'api.example:443', 'two.example:443'], undefined, usr],
   );
   assert.deepEqual([whole.environmentAdditions, whole.user], [['A=project', 'B'], { uid: 1000, gid: 1001 }]);
   assert.deepEqual([whole.quota], [{ memory: 2 ** 30, pids: 5 }]);
@@ -62,11 +63,8 @@ it('is the call first and then the project, where it is confirmed', async () => 
     ...{ secrets: [own], user: { uid: 5 }, quota: { memory: 1, cpu: 2 } },
   });
   assert.deepEqual(
-    [both.network, both.reads],
-    [
-      ['h:1', 'example.com:443', 'other.example:80', 'api.example:443', 'two.example:443'],
-      ['/x', '/usr'],
-    ],
+    [both.network, both.reads, both.projectDefaults?.reads],
+    [['h:1', 'example.com:443', 'other.example:80', 'api.example:443', 'two.example:443'], ['/x'], usr],
   );
   assert.deepEqual([both.environmentAdditions, both.user], [['A=project', 'B', 'A=call'], { uid: 5 }]);
   assert.deepEqual(both.quota, { memory: 1, pids: 5, cpu: 2 });

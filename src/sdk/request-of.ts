@@ -15,7 +15,7 @@ function withProject(host: SecretHost, origin: string, options: WorkspaceOptions
   const { project = false, ...asked } = options;
   if (!project || asked.agent !== undefined) return asked;
   const { digest, defaults, warnings } = projectGrants(host, origin);
-  const projectDefaults = { digest, warnings };
+  const projectDefaults = { digest, warnings, reads: defaults.reads };
   if (digest === null) return { ...asked, projectDefaults };
   const own = asked.secrets ?? [];
   const isOwn = (header: string, name: string) =>
@@ -24,7 +24,6 @@ function withProject(host: SecretHost, origin: string, options: WorkspaceOptions
     ...asked,
     projectDefaults,
     network: [...new Set([...(asked.network ?? []), ...defaults.network])],
-    reads: [...(asked.reads ?? []), ...defaults.reads],
     secrets: [...own, ...defaults.secrets.filter(({ header, host: name }) => !isOwn(header, name))],
     environment: [...defaults.environment, ...(asked.environment ?? [])],
     user: asked.user ?? defaults.user,

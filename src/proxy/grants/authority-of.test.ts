@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Agent } from '../../authority/agent.js';
@@ -106,6 +106,35 @@ describe('the authority of a command', () => {
     const mounted = await resolveAuthority(at, { place });
     assert.equal(mounted.authority.view.locate('/go/x')?.host, join(data, 'inner/x'));
     assert.match(mounted.warnings.join('\n'), /dropped \$CARGO_HOME in .*agents\.toml: CARGO_HOME is not set/);
+  });
+
+  it('has of a project exactly what was confirmed, whatever variables and links make of its name meanwhile', async () => {
+    const at = { ...host, environment: { PATH: '/usr/bin', USER: 'ada' } };
+    const [named, led, linked] = [join(origin, '$USER'), join(origin, 'ada'), join(origin, 'linked')];
+    mkdirSync(named);
+    symlinkSync(data, led);
+    symlinkSync(data, linked);
+    const exact = (path: string, target = path) => ({ path, target });
+    const confirmed = [exact(named), exact(linked), exact(led, data), exact(store)];
+    const { authority, warnings, links } = await resolveAuthority(at, { place, confirmed });
+    assert.deepEqual(authority.surface.additionalReads, [named, data].sort());
+    assert.match(
+      warnings.join('\n'),
+      new RegExp(`skipped reading ${linked} .*it led to ${linked} when.*\n.*${store}: ctx keeps`),
+    );
+    assert.deepEqual(
+      links.filter(({ path }) => path.startsWith(origin)),
+      [],
+    );
+    const outside = join(base, 'outside');
+    symlinkSync(data, outside);
+    const beside = await resolveAuthority(at, { place, confirmed: [exact(outside, data)] });
+    assert.deepEqual(
+      beside.links.filter(({ path }) => path === outside),
+      [{ path: outside, target: data }],
+    );
+    for (const path of [led, linked, outside]) rmSync(path);
+    rmSync(named, { recursive: true });
   });
 
   it("says where an operator's read-only mount covers what could be written, and names the file of a fault", async () => {

@@ -123,7 +123,7 @@ describe('what of a project’s defaults is given here', () => {
     ];
     storeConfirmed(host, origin, readProject(origin)?.digest ?? '', { ...none, reads });
     const { defaults, warnings } = projectGrants(host, origin);
-    assert.deepEqual(defaults.reads, [outside, join(origin, 'inner'), outside]);
+    assert.deepEqual(defaults.reads, [reads[0], reads[1], reads[3]]);
     assert.equal(warnings.length, 2);
     assert.match(
       warnings.join('\n'),

@@ -1,6 +1,7 @@
 /** The surface of a command at a place of this host: the workspace, what the task adds, tooling, programs, the system. */
 import { contains } from '../../authority/absolute-path.js';
 import { programPaths, showsTooMuchOf } from '../../authority/program-paths.js';
+import type { ProjectRead } from '../../authority/project-file.js';
 import { resolveSurface } from '../../authority/resolve-surface.js';
 import type { Scope } from '../../authority/scope.js';
 import { makeSurface, type Surface } from '../../authority/surface.js';
@@ -19,6 +20,7 @@ import type { Link } from '../../jail/plan.js';
 import { systemView } from '../../jail/system-view.js';
 import { absolutePath, canonicalPaths, refuseForeignLinks } from '../canonical-paths.js';
 import type { Host, Place } from '../host.js';
+import { confirmedReads } from './confirmed-reads.js';
 import { type GitSettings, gitSettingsAt } from './git-settings-at.js';
 import { programRoots } from './program-roots.js';
 import { repositoryNeeds } from './repository-needs.js';
@@ -28,6 +30,8 @@ import { repositoryFinder, workspaceMetadata } from './workspace-metadata.js';
 export interface TaskPaths {
   readonly cwd?: string;
   readonly reads?: readonly string[];
+  /** What a person has confirmed of this project's defaults: exactly that, whatever variables or links make of its name by now. */
+  readonly confirmed?: readonly ProjectRead[] | undefined;
   /** Directories of these are part of the fork. */
   readonly writes?: readonly string[];
   /** Written directly, beside any fork. */
@@ -94,17 +98,30 @@ export function grantedPaths(
   host: Host,
   warnings: string[],
 ): GrantedPaths {
-  const { hidden } = host;
   const given = expanded(written, option, host, warnings);
   for (const path of given) refuseForeignLinks(absolutePath(path, cwd), process.geteuid?.() ?? 0);
   const found = canonicalPaths(given, cwd);
   for (const path of found.skipped) warnings.push(`skipped ${option} ${visible(path)}: there is no such path`);
-  const paths = found.paths.filter((path) => {
+  return { paths: withoutOwn(found.paths, option, host, warnings), links: found.links };
+}
+
+function withoutOwn(paths: readonly string[], option: string, { hidden }: Host, warnings: string[]): readonly string[] {
+  return paths.filter((path) => {
     if (!hidden.some((directory) => contains(directory, checkedPlace(path, option)))) return true;
     warnings.push(`skipped ${option} ${visible(path)}: ctx keeps its own files there, and never shows them`);
     return false;
   });
-  return { paths, links: found.links };
+}
+
+/** By their names only what is outside of the project, whose links a jail needs; the project's own are in the fork. */
+function confirmedPaths(reads: readonly ProjectRead[], origin: string, host: Host, warnings: string[]): GrantedPaths {
+  const exact = confirmedReads(reads, warnings);
+  const targets = exact.map(({ target }) => target);
+  const outside = exact.map(({ path }) => path).filter((path) => !contains(origin, path));
+  return {
+    paths: withoutOwn(targets, 'reading for the project', host, warnings),
+    links: canonicalPaths(outside).links,
+  };
 }
 
 /** What the host itself adds: its system, the programs of PATH, tools' configuration. An agent with its own root has that instead. */
@@ -153,7 +170,12 @@ export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scop
   const warnings: string[] = [];
   const hidden = host.hidden;
   const cwd = task.cwd ?? place.directory;
-  const reads = grantedPaths(task.reads ?? [], '--read', cwd, host, warnings);
+  const named = grantedPaths(task.reads ?? [], '--read', cwd, host, warnings);
+  const confirmed = confirmedPaths(task.confirmed ?? [], origin, host, warnings);
+  const reads = {
+    paths: [...new Set([...named.paths, ...confirmed.paths])],
+    links: [...named.links, ...confirmed.links],
+  };
   const forkable = grantedPaths(task.writes ?? [], '--write', cwd, host, warnings);
   const liveWrites = grantedPaths(task.liveWrites ?? [], '--write-live', cwd, host, warnings);
   const writes = {

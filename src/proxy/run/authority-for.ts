@@ -40,7 +40,8 @@ export async function resolvedFor(
   const { reads = [], siblings = false, network = [], privateHosts = [], quota = {}, user } = request;
   // Each is one host: `any` among them would be every public one.
   const grants = { network: [...network, ...privateHosts.map(parseHostPort)], quota, user };
-  return resolveAuthority(host, { place, agent, reads, ...written(place, request), siblings, grants });
+  const confirmed = request.projectDefaults?.reads;
+  return resolveAuthority(host, { place, agent, reads, confirmed, ...written(place, request), siblings, grants });
 }
 
 /** A command that was refused before it began, in the record. */

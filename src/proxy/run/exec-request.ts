@@ -1,4 +1,5 @@
 /** The request to run a command, as every face makes it: command line, kept jail, MCP, SDK. */
+import type { ProjectRead } from '../../authority/project-file.js';
 import type { Quota } from '../../authority/quota.js';
 import { ErrnoError } from '../../base/errno.js';
 import type { OutputListener } from '../../jail/command-streams.js';
@@ -13,6 +14,15 @@ import type { ApartTool } from '../grants/apart-view.js';
 import type { AskedSecret } from '../grants/asked-secret.js';
 import type { AskedUser } from '../grants/asked-user.js';
 import type { LimitEvent } from '../report/limit-events.js';
+
+export interface RequestedDefaults {
+  /** Of the file whose defaults count; null where none do. */
+  readonly digest: string | null;
+  /** What was left out. */
+  readonly warnings: readonly string[];
+  /** Apart from the other reads: what a caller writes is looked up when it is granted, and these are granted as they were confirmed. */
+  readonly reads: readonly ProjectRead[];
+}
 
 export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds' | 'onApproval' | 'live' | 'input'> {
   readonly argv: readonly string[];
@@ -56,8 +66,8 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   /** Headers that the network proxy adds for a host, so that the command uses a token without holding it. */
   readonly secrets?: readonly AskedSecret[];
   readonly quota?: Quota;
-  /** Defaults of the project that are in this request already: the digest of their file, or null, and what was left out. */
-  readonly projectDefaults?: { readonly digest: string | null; readonly warnings: readonly string[] } | undefined;
+  /** Of the project: it is in this request already, but for its reads. */
+  readonly projectDefaults?: RequestedDefaults | undefined;
   /**
    * Who it is inside; without one, the workspace's owner. What it makes is the owner's outside, no matter who it is
    * inside.

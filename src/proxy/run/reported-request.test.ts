@@ -55,8 +55,11 @@ it('a request is told with each thing that was asked for, and variables and secr
     [{ privateHosts: ['h:1'] }, { privateHosts: ['h:1'] }],
     [{ secrets: [{ host: 'H', header: 'X-Key', value: 'hidden' }] }, { injected: ['h:443 x-key'] }],
     [{ environmentAdditions: ['A=hidden', 'B', 'C='] }, { environment: ['A', 'B', 'C'] }],
-    [{ projectDefaults: { digest: 'd', warnings: [] } }, { project: 'd' }],
-    [{ projectDefaults: { digest: null, warnings: [] } }, {}],
+    [
+      { reads: ['/r'], projectDefaults: { digest: 'd', warnings: [], reads: [{ path: '/l', target: '/t' }] } },
+      { reads: ['/r', '/t'], project: 'd' },
+    ],
+    [{ projectDefaults: { digest: null, warnings: [], reads: [] } }, {}],
     [{ quota: { disk: 1 } }, { quota: { disk: 1 } }],
     [{ user: { uid: 5 } }, { user: { uid: 5, gid: 5 } }],
     [{ user: { uid: 5, gid: 0 } }, { user: { uid: 5, gid: 0 } }],

@@ -5,7 +5,7 @@ import type { Requested } from '../report/envelope.js';
 import type { ExecRequest } from './exec-request.js';
 
 export function requestedOf(request: Omit<ExecRequest, 'wait'>, live: boolean): Requested {
-  const { argv, shell, cwd, agent, fork, timeoutMilliseconds, environmentAdditions, user } = request;
+  const { argv, shell, cwd, agent, fork, timeoutMilliseconds, environmentAdditions, user, projectDefaults } = request;
   return {
     argv,
     shell: shell ?? null,
@@ -15,7 +15,7 @@ export function requestedOf(request: Omit<ExecRequest, 'wait'>, live: boolean): 
     readonly: request.readonly === true,
     live,
     timeoutMilliseconds: timeoutMilliseconds ?? null,
-    reads: request.reads ?? [],
+    reads: [...(request.reads ?? []), ...(projectDefaults?.reads ?? []).map(({ target }) => target)],
     writes: request.writes ?? [],
     liveWrites: request.liveWrites ?? [],
     siblings: request.siblings === true,
@@ -23,7 +23,7 @@ export function requestedOf(request: Omit<ExecRequest, 'wait'>, live: boolean): 
     privateHosts: request.privateHosts ?? [],
     injected: secretNames(request.secrets),
     environment: environmentAdditions.map((addition) => addition.split('=', 1)[0] ?? ''),
-    project: request.projectDefaults?.digest ?? null,
+    project: projectDefaults?.digest ?? null,
     quota: request.quota ?? {},
     user: user === undefined ? null : { uid: user.uid, gid: user.gid ?? user.uid },
   };
