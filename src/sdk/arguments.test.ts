@@ -153,7 +153,7 @@ const objects: Readonly<Record<string, string>> = {
   Limits: 'maxBytes:limit maxFiles:limit maxFileBytes:limit',
   Vault: 'name:word uncopied:flag exactly:flag onProgress:callback',
   Repair: 'repair:flag',
-  Secret: 'value:secret command:word',
+  Secret: 'value:secret command:word signal:signal',
   Source: '!file:word server:word cap:words passed:words tier:tier signal:signal',
   Harness: '!directory:word credentials:flag keyOutside:flag fresh:flag',
   Keep: '!idleMilliseconds:time !onReady:callback !serve:callback ending:signal',

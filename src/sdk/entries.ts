@@ -300,7 +300,10 @@ export const operatorEntries: Entries = {
       name: 'secrets',
       methods: methodsOf<Secrets>()({
         list: atOnce(),
-        set: later(word, closed<SecretSource>({ value: optional(secretText), command: optional(word) })),
+        set: later(
+          word,
+          closed<SecretSource>({ value: optional(secretText), command: optional(word), signal: optional(abortSignal) }),
+        ),
         remove: atOnce(word),
       }),
     },

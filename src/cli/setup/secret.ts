@@ -6,13 +6,28 @@ import { readHidden } from '../input/read-hidden.js';
 import { painter, print, printJson } from '../text/output.js';
 import type { Run } from '../verb.js';
 
+const endings = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
+
+/** The command has a session of its own: what ends this call at a terminal would not reach it. */
+async function endable<T>(act: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  for (const name of endings) process.once(name, end);
+  try {
+    return await act(ending.signal);
+  } finally {
+    for (const name of endings) process.off(name, end);
+  }
+}
+
 export const set: Run = async (call, hostOf) => {
   const [name = ''] = call.words;
   const command = call.value('command');
   const secrets = new Secrets(await hostOf());
-  const source =
-    command === undefined ? { value: await readHidden(`value of ${visible(name)} (not shown): `) } : { command };
-  const { replaced } = await secrets.set(name, source);
+  const { replaced } =
+    command === undefined
+      ? await secrets.set(name, { value: await readHidden(`value of ${visible(name)} (not shown): `) })
+      : await endable((signal) => secrets.set(name, { command, signal }));
   if (call.flag('json')) printJson({ version: 1, name, replaced });
   else print(`${painter(process.stdout)('green', `${replaced ? 'replaced' : 'stored'} ${name}`)}\n`);
   return ExitCode.ok;

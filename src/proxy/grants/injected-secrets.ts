@@ -57,9 +57,10 @@ export async function assertUsable(host: SecretHost, secrets: readonly AskedSecr
   await assertFitting(host, secrets, granted);
 }
 
-/** As the network proxy takes them, once there is one. */
-export type SecretsFor = () => Promise<readonly InjectedSecret[]>;
+/** As the network proxy takes them, once there is one, until it has ended: what a person's command may ask has no use then. */
+export type SecretsFor = (ended: AbortSignal) => Promise<readonly InjectedSecret[]>;
 
 export function secretsFor(host: SecretHost, asked: readonly AskedSecret[] = []): SecretsFor {
-  return async () => (asked.length === 0 ? [] : (await import('./secret-values.js')).usableSecrets(host, asked));
+  return async (ended) =>
+    asked.length === 0 ? [] : (await import('./secret-values.js')).usableSecrets(host, asked, ended);
 }

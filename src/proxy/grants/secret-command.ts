@@ -2,6 +2,7 @@
  * A command of the person's that prints a secret: by their shell's rules, with their rights and environment, outside of every jail. Only
  * the person can have named it: it is stored where no jail writes.
  */
+import type { ChildProcess } from 'node:child_process';
 import { childProcess } from '../../base/child-process.js';
 import { networkSecretCharacters } from '../../base/limits/network.js';
 import type { Host } from '../host.js';
@@ -15,36 +16,62 @@ export interface CommandOutput {
   readonly stderr: string;
 }
 
-/** It reads nothing, and has no terminal of ours: a program that asks a person has a window or an agent of its own. */
+/** Twice what a value may have: one that is too long is refused as such. */
+const mostBytes = 2 * networkSecretCharacters;
+
+/** With all that it has started. It leads a group of its own, unless it could not be started. */
+function kill({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // All of them have ended.
+  }
+}
+
+/**
+ * It reads nothing, and in a session of its own it has no terminal: what a person types there is for the command in the jail, which reads
+ * it as well. A program that asks a person has a window or an agent of its own. `signal` ends it: nobody needs its answer any more.
+ */
 export function commandOutput(
   command: string,
   { environment, home }: Pick<Host, 'environment' | 'home'>,
   milliseconds: number,
+  signal?: AbortSignal,
 ): Promise<CommandOutput> {
   return new Promise((resolve) => {
-    const child = childProcess().execFile(
-      '/bin/sh',
-      ['-c', command],
-      {
-        cwd: home,
-        env: { ...environment },
-        encoding: 'latin1',
-        timeout: milliseconds,
-        killSignal: 'SIGKILL',
-        maxBuffer: 2 * networkSecretCharacters,
-      },
-      (error, stdout, stderr) => {
-        const ended =
-          error === null
-            ? 'exit code 0'
-            : error.killed === true
-              ? `it took longer than ${milliseconds / 1000} s`
-              : typeof error.code === 'number'
-                ? `exit code ${error.code}`
-                : `${error.code ?? error.signal ?? 'not started'}`;
-        resolve({ ended, stdout: stdout.replace(/\r?\n$/, ''), stderr });
-      },
-    );
-    child.stdin?.end();
+    const child = childProcess().spawn('/bin/sh', ['-c', command], {
+      cwd: home,
+      env: { ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+    });
+    const said = { stdout: '', stderr: '' };
+    const settle = (ended: string) => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', cancel);
+      resolve({ ended, stdout: said.stdout.replace(/\r?\n$/, ''), stderr: said.stderr });
+    };
+    const end = (ended: string) => {
+      kill(child);
+      // What has left its group may hold them open.
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+      settle(ended);
+    };
+    const cancel = () => end('it was cancelled');
+    const timer = setTimeout(() => end(`it took longer than ${milliseconds / 1000} s`), milliseconds);
+    // There is neither where no descriptors are left; what happened is said by its error then.
+    child.stdout?.setEncoding('latin1').on('data', (chunk: string) => {
+      said.stdout += chunk;
+      if (said.stdout.length > mostBytes) end(`it printed more than ${mostBytes} bytes`);
+    });
+    child.stderr?.setEncoding('latin1').on('data', (chunk: string) => {
+      said.stderr += chunk.slice(0, mostBytes - said.stderr.length);
+    });
+    child.once('error', ({ code }: NodeJS.ErrnoException) => end(`it could not be started in your home (${code})`));
+    child.once('close', (code, killedBy) => settle(code === null ? `${killedBy}` : `exit code ${code}`));
+    if (signal?.aborted === true) cancel();
+    else signal?.addEventListener('abort', cancel);
   });
 }

@@ -14,7 +14,7 @@ import type { InjectedSecret } from '../../network/secret.js';
 import type { Host } from '../host.js';
 import { type AskedSecret, variable } from './asked-secret.js';
 import { commandOutput } from './secret-command.js';
-import { assertSecretValue, missingSecret, readSecret } from './stored-secrets.js';
+import { missingSecret, readSecret, secretFault } from './stored-secrets.js';
 
 interface Answer {
   readonly command: string;
@@ -26,10 +26,13 @@ export type SecretHost = Pick<Host, 'store' | 'environment' | 'home'>;
 
 export class SecretValues {
   readonly #host: SecretHost;
+  readonly #ended: AbortSignal | undefined;
   readonly #answers = new Map<string, Answer>();
 
-  constructor(host: SecretHost) {
+  /** `ended`: no request needs a value any more, and no command that prints one goes on. */
+  constructor(host: SecretHost, ended?: AbortSignal) {
     this.#host = host;
+    this.#ended = ended;
   }
 
   /** ENOENT where there is none by now. */
@@ -69,18 +72,23 @@ export class SecretValues {
   }
 
   async #ask(name: string, command: string): Promise<string> {
-    const { ended, stdout } = await commandOutput(command, this.#host, secretCommandMilliseconds);
-    if (ended !== 'exit code 0') {
-      throw new ErrnoError('EIO', { operation: 'secret', reason: `the command for secret ${name} failed: ${ended}` });
-    }
-    assertSecretValue(stdout);
-    return stdout;
+    const { ended, stdout } = await commandOutput(command, this.#host, secretCommandMilliseconds, this.#ended);
+    const fail = (why: string): never => {
+      throw new ErrnoError('EIO', { operation: 'secret', reason: `the command for secret ${name} failed: ${why}` });
+    };
+    if (ended !== 'exit code 0') fail(ended);
+    const fault = secretFault(stdout);
+    return fault === undefined ? stdout : fail(fault);
   }
 }
 
 /** As the network proxy takes them. One set of values for all: what a command said for one header holds for the others. */
-export function usableSecrets(host: SecretHost, asked: readonly AskedSecret[] = []): readonly InjectedSecret[] {
-  const values = new SecretValues(host);
+export function usableSecrets(
+  host: SecretHost,
+  asked: readonly AskedSecret[] = [],
+  ended?: AbortSignal,
+): readonly InjectedSecret[] {
+  const values = new SecretValues(host, ended);
   return asked.map(({ host: name, header, port, value, template }) => ({
     host: name,
     header,

@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
@@ -144,20 +154,45 @@ describe('the command of a secret', () => {
     assert.equal(existsSync(mark), false, 'it is not waited for');
     const most = 2 * networkSecretCharacters;
     assert.equal((await ended(`head -c ${most} /dev/zero`)).ended, 'exit code 0');
-    assert.notEqual((await ended(`head -c ${most + 1} /dev/zero`)).ended, 'exit code 0');
+    assert.equal((await ended(`head -c ${most + 1} /dev/zero`)).ended, `it printed more than ${most} bytes`);
+    const noisy = await ended(`head -c ${most + 1} /dev/zero >&2; echo x`);
+    assert.deepEqual([noisy.ended, noisy.stdout, noisy.stderr.length], ['exit code 0', 'x', most]);
     const nowhere = { ...host, home: join(directory, 'nowhere') };
-    assert.equal((await commandOutput('true', nowhere, 1000)).ended, 'ENOENT');
+    assert.equal((await commandOutput('true', nowhere, 1000)).ended, 'it could not be started in your home (ENOENT)');
+  });
+
+  it('has no terminal, and ends with all that it has started: by its time, and where nobody needs its answer', async () => {
+    const [sid, pid] = (await ended('ps -o sid= -p $$ | tr -d " "; echo $$')).stdout.split('\n');
+    assert.equal(sid, pid);
+    const child = join(directory, 'child');
+    const started = `sleep 60 & echo $! > '${child}.new'; mv '${child}.new' '${child}'; wait; echo x`;
+    const isThere = () => existsSync(`/proc/${readFileSync(child, 'utf8').trim()}/stat`);
+    const isGone = async () => {
+      while (isThere()) await new Promise((resolve) => setTimeout(resolve, 5));
+    };
+    assert.match((await ended(started, 500)).ended, /^it took longer/);
+    await isGone();
+    rmSync(child);
+    const ending = new AbortController();
+    const cancelled = commandOutput(started, host, 60_000, ending.signal);
+    while (!existsSync(child)) await new Promise((resolve) => setTimeout(resolve, 5));
+    ending.abort();
+    assert.equal((await cancelled).ended, 'it was cancelled');
+    await isGone();
+    rmSync(child);
+    assert.equal((await commandOutput(started, host, 60_000, ending.signal)).ended, 'it was cancelled');
   });
 
   it('is taken for its value only where it ended well, with one line that a header can hold', async () => {
     const values = new SecretValues(host);
-    for (const [command, code] of [
-      ['echo x; exit 1', 'EIO'],
-      ['true', 'EINVAL'],
-      ['printf "a\\nb"', 'EINVAL'],
+    for (const [command, reason] of [
+      ['echo x; exit 1', /secret TOKEN failed: exit code 1$/],
+      ['true', /secret TOKEN failed: expected one line .* got nothing$/],
+      ['printf "a\\nb"', /secret TOKEN failed: expected one line .* got several lines$/],
+      ['printf "\\007"', /secret TOKEN failed: expected one line .* got something else$/],
     ] as const) {
       storeSecret(host, 'TOKEN', { command });
-      await assert.rejects(values.of('TOKEN'), { code });
+      await assert.rejects(values.of('TOKEN'), { code: 'EIO', reason });
     }
     storeSecret(host, 'TOKEN', { command: 'echo from-command' });
     storeSecret(host, 'OTHER', { value: 'plain' });
@@ -214,8 +249,9 @@ describe('secrets for the requests of a command', () => {
     storeSecret(host, 'TOKEN', { command: `touch ${ran}/it; echo x` });
     const template = { host: 'api.example.org', header: 'X-Key', template: 'Bearer $TOKEN' };
     await assertUsable(host, [template], granted);
-    assert.deepEqual(await secretsFor(host)(), []);
-    const [plain, filled] = await secretsFor(host, [{ ...asked, port: 8443 }, template])();
+    const { signal } = new AbortController();
+    assert.deepEqual(await secretsFor(host)(signal), []);
+    const [plain, filled] = await secretsFor(host, [{ ...asked, port: 8443 }, template])(signal);
     assert.deepEqual(plain, { host: asked.host, header: asked.header, port: 8443, value: 'v' });
     assert.deepEqual(readdirSync(ran), []);
     const { value, ...rest } = filled ?? assert.fail();

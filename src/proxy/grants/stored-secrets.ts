@@ -37,11 +37,16 @@ export function assertSecretName(name: string): void {
   );
 }
 
-/** As it goes into a header: a value that could not is refused before it is kept. The text shows nothing of it. */
+/** Why a value could not go into a header, and so is not kept or used. The text shows nothing of it. */
+export function secretFault(value: string): string | undefined {
+  if (printable.test(value) && value.length <= networkSecretCharacters) return undefined;
+  const what = value === '' ? 'nothing' : value.includes('\n') ? 'several lines' : 'something else';
+  return `expected one line of 1 to ${networkSecretCharacters} printable ASCII characters, got ${what}`;
+}
+
 export function assertSecretValue(value: string): void {
-  if (printable.test(value) && value.length <= networkSecretCharacters) return;
-  const what = value === '' ? 'nothing' : 'something else';
-  refuse(`expected one line of 1 to ${networkSecretCharacters} printable ASCII characters, got ${what}`);
+  const fault = secretFault(value);
+  if (fault !== undefined) refuse(fault);
 }
 
 function assertCommand(command: string): void {

@@ -16,4 +16,17 @@ describe('the network of a command', () => {
     await closed;
     assert.equal(server.listening, false);
   });
+
+  it('tells what gives a secret its value that nobody needs it any more', async () => {
+    let ended: AbortSignal | undefined;
+    const secrets = async (signal: AbortSignal) => {
+      ended = signal;
+      return [];
+    };
+    const request = { authority: {}, privateHosts: [], secrets, view: { jail: { proxyPort: 1 } } };
+    const network = await networkFor(request as unknown as Parameters<typeof networkFor>[0]);
+    assert.equal(ended?.aborted, false);
+    await network?.end();
+    assert.equal(ended?.aborted, true);
+  });
 });

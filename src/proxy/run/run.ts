@@ -88,17 +88,17 @@ export async function networkFor(request: NetworkRequest): Promise<JailNetwork |
   const { authority, privateHosts, view } = request;
   if (view.jail.proxyPort === undefined) return undefined;
   const { startNetworkProxy } = await import('../../network/proxy.js');
-  const secrets = await request.secrets();
+  const ended = new AbortController();
+  const secrets = await request.secrets(ended.signal);
   const { rootCertificates } = await import('node:tls');
   const { certificates: own = [] } = view;
   const certificates = own.length === 0 ? {} : { certificates: [...rootCertificates, ...own] };
   const router = new ConnectionRouter(request.onConnection);
   let proxy: NetworkProxy | undefined;
-  let over = false;
   return {
     onServer: (server) => {
       // The end of a quick command may be known before its listener arrives: no one would stop a proxy that is started then.
-      if (over) return void server.close();
+      if (ended.signal.aborted) return void server.close();
       proxy = startNetworkProxy({
         server,
         grant: authority.network,
@@ -119,7 +119,7 @@ export async function networkFor(request: NetworkRequest): Promise<JailNetwork |
       };
     },
     end: async () => {
-      over = true;
+      ended.abort();
       await proxy?.stop();
       return proxy?.connections() ?? [];
     },

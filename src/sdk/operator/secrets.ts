@@ -11,6 +11,7 @@ import {
   notStored,
   readSecret,
   removeSecret,
+  secretFault,
   storedNames,
   storeSecret,
 } from '../../proxy/grants/stored-secrets.js';
@@ -21,6 +22,8 @@ export interface SecretSource {
   readonly value?: string | undefined;
   /** A shell command that prints it: of a password manager. It is run once now, to see that it does. */
   readonly command?: string | undefined;
+  /** Ends the command, where it is tried: ECANCELED, and nothing is stored. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface ListedSecret {
@@ -56,12 +59,12 @@ export class Secrets {
   }
 
   /** Whether it replaced one: jails that use it have the new one from their next request on. */
-  async set(name: string, { value, command }: SecretSource): Promise<{ readonly replaced: boolean }> {
+  async set(name: string, { value, command, signal }: SecretSource): Promise<{ readonly replaced: boolean }> {
     assertSecretName(name);
     if ((value === undefined) === (command === undefined)) {
       throw new ErrnoError('EINVAL', { operation: 'secret', reason: 'expected a value or a command, and not both' });
     }
-    if (command !== undefined) await this.#try(command);
+    if (command !== undefined) await this.#try(command, signal);
     if (value !== undefined) assertSecretValue(value);
     const replaced = storedNames(this.#host).includes(name);
     this.#record('secret.set', name, { from: value === undefined ? 'command' : 'value' });
@@ -77,14 +80,19 @@ export class Secrets {
     removeSecret(this.#host, name);
   }
 
-  async #try(command: string): Promise<void> {
-    const { ended, stdout, stderr } = await commandOutput(command, this.#host, secretCommandMilliseconds);
+  async #try(command: string, signal: AbortSignal | undefined): Promise<void> {
+    const { ended, stdout, stderr } = await commandOutput(command, this.#host, secretCommandMilliseconds, signal);
+    if (signal?.aborted === true) {
+      throw new ErrnoError('ECANCELED', { operation: 'secret', reason: 'the command was ended; nothing was stored' });
+    }
     if (ended !== 'exit code 0') {
       const [said = ''] = stderr.trim().split('\n');
       const reason = `the command failed: ${ended}${said === '' ? '' : `: ${said.slice(0, 200)}`}; nothing was stored`;
       throw new ErrnoError('EIO', { operation: 'secret', reason, remedy: 'run it in a shell first' });
     }
-    assertSecretValue(stdout);
+    const fault = secretFault(stdout);
+    if (fault === undefined) return;
+    throw new ErrnoError('EINVAL', { operation: 'secret', reason: `the command did not print a secret: ${fault}` });
   }
 
   #record(type: string, name: string, facts: Readonly<Record<string, string>> = {}): void {
