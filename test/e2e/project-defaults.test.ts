@@ -179,6 +179,30 @@ forEitherUser((user) => {
     }
   });
 
+  test('a kept jail takes no call where a read leads elsewhere by now, or a secret is stored that it has not', async () => {
+    const secrets = 'hosts = ["api.example"]\nsecrets = ["api.example X: $STORED_LATER"]';
+    const directory = project(`reads = ["link"]\n${secrets}`);
+    const leadTo = (target: string) => stage.shell(directory, `ln -sfn '${target}' link`);
+    leadTo('../beside');
+    await confirm(directory);
+    try {
+      assert.equal((await stage.ctx(directory, ['jail', 'start'])).code, 0);
+      assert.ok((await exec(directory)).keptJail !== null);
+      leadTo('/usr/share');
+      const apart = await exec(directory);
+      assert.deepEqual([apart.keptJail, /skipped reading .*link/.test(skipped(apart))], [null, true]);
+      leadTo('../beside');
+      assert.match(skipped(await exec(directory)), /^skipped the secret STORED_LATER/);
+      assert.equal((await stage.ctx(directory, ['secret', 'set', 'STORED_LATER', '--command', 'echo x'])).code, 0);
+      const stored = await exec(directory);
+      assert.deepEqual([stored.keptJail, skipped(stored)], [null, '']);
+      assert.deepEqual(stored.request.injected, ['api.example:443 x']);
+    } finally {
+      await stage.ctx(directory, ['jail', 'stop']);
+      await stage.ctx(directory, ['secret', 'rm', 'STORED_LATER']);
+    }
+  });
+
   test('what does not parse, asks for too much or is no file is refused by trust, and stops no command', async () => {
     for (const [file, reason] of [
       ['reads = [', /project\.toml:\d+:\d+: expected TOML/],

@@ -6,6 +6,7 @@ import { sha256 } from '../../base/sha256.js';
 import { variable } from '../../proxy/grants/asked-secret.js';
 import { checkedUser, grantedNetwork } from '../../proxy/grants/authority-of.js';
 import { assertFitting } from '../../proxy/grants/injected-secrets.js';
+import { projectGrants } from '../../proxy/grants/project-grants.js';
 import {
   forgetConfirmed,
   type ProjectText,
@@ -63,10 +64,12 @@ async function assertGrantable(host: Host, directory: string, defaults: ProjectD
   }
 }
 
-/** Which defaults count in a directory, as one word: calls with the same word have the same ones. */
+/**
+ * Which defaults count in a directory, as one word: calls with the same word have the same ones. The file may be the same and another
+ * one's link lead elsewhere, or a secret be stored by now.
+ */
 export function projectWord(host: Host, directory: string): string {
-  const state = projectAt(host, placeOf(host, directory).origin);
-  return state.kind === 'none' ? '' : `${state.kind} ${state.digest}`;
+  return JSON.stringify(projectGrants(host, placeOf(host, directory).origin));
 }
 
 export class Trust {
