@@ -16,6 +16,7 @@
  */
 import { posix } from 'node:path';
 import { ErrnoError } from '../base/errno.js';
+import { leastMemoryBytes, leastProcesses } from '../base/limits/commands.js';
 import { projectEntries } from '../base/limits/objects.js';
 import { exactSize, parseSize } from '../base/size-text.js';
 import { visible } from '../base/visible-text.js';
@@ -74,7 +75,9 @@ export interface ProjectPlace {
 const unreadable = ['/proc', '/sys', '/dev'];
 
 function table(value: unknown, where: string, known: readonly string[], fail: Fail): Table {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return fail(where, 'expected a table');
+  // TOML has dates, too.
+  const isTable = typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date);
+  if (!isTable) return fail(where, 'expected a table');
   const surplus = Object.keys(value).find((key) => !known.includes(key));
   if (surplus !== undefined) {
     const remedy = 'a project can set nothing else: give what one command needs as an option of that command';
@@ -169,17 +172,22 @@ function sizeOf(value: unknown, where: string, fail: Fail): number | undefined {
 
 function quotaOf(value: unknown, fail: Fail): Quota {
   const given = table(value ?? {}, 'limits', limits, fail);
+  // With less than these no jail can be started, and every command here would fail.
   const asked = [
-    ['memory', 'memory', sizeOf],
-    ['disk', 'disk', sizeOf],
-    ['pids', 'processes', numberOf],
-    ['inodes', 'files', numberOf],
-    ['cpu', 'cpus', numberOf],
+    ['memory', 'memory', sizeOf, leastMemoryBytes],
+    ['disk', 'disk', sizeOf, 0],
+    ['pids', 'processes', numberOf, leastProcesses],
+    ['inodes', 'files', numberOf, 0],
+    ['cpu', 'cpus', numberOf, 0],
   ] as const;
   let quota: Quota = {};
-  for (const [name, word, read] of asked) {
+  for (const [name, word, read, least] of asked) {
     const amount = read(given[word], `limits.${word}`, fail);
-    if (amount !== undefined) quota = placed(`limits.${word}`, fail, () => makeQuota({ ...quota, [name]: amount }));
+    if (amount === undefined) continue;
+    const where = `limits.${word}`;
+    quota = placed(where, fail, () => makeQuota({ ...quota, [name]: amount }));
+    const fewest = word === 'memory' ? exactSize(least) : least;
+    if (amount < least) fail(where, `expected at least ${fewest}, got ${quoted(String(given[word]))}`);
   }
   return quota;
 }

@@ -208,6 +208,7 @@ forEitherUser((user) => {
       ['reads = [', /project\.toml:\d+:\d+: expected TOML/],
       ['writes = ["/etc"]', /members hosts, reads/],
       ['reads = ["~"]', /too much/],
+      ['[limits]\nmemory = "512"', /limits\.memory: expected at least 1 MiB/],
       // What every command would be refused for.
       ['user = "4294967295"', /project\.toml: user: expected ids from 0/],
       ['secrets = ["api.example X: $TOKEN"]', /project\.toml: secrets: expected hosts to name api\.example:443/],
