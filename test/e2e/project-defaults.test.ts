@@ -64,6 +64,8 @@ forEitherUser((user) => {
         'have at most 77 processes and threads at one time',
       ],
     );
+    const padded = project(`environment = ["A=${' '.repeat(200)}connect to nothing"]`);
+    assert.match((await stage.ctx(padded, ['trust', '--show'])).stdout, / A= (\\u0020){199}connect to nothing\n/);
     const digest = await confirm(directory);
     const after = await exec(directory, '--env', 'FROM_FLAG=too');
     assert.deepEqual(counted(after), [digest, 'near\nenv: yes too\n']);

@@ -9,9 +9,14 @@ import { openTerminal } from '../input/ask-approval.js';
 import { painter, print, printError, printJson } from '../text/output.js';
 import type { Run } from '../verb.js';
 
+/** Blanks that a terminal wraps would push what else is asked for out of sight, or stand for lines of ours. */
+function line(sentence: string): string {
+  return visible(sentence).replace(/ {2,}/g, (blanks) => ` ${'\\u0020'.repeat(blanks.length - 1)}`);
+}
+
 function shown({ origin, file, digest, sentences }: ProjectReading): string {
   const paint = painter(process.stdout);
-  const lines = sentences.map((sentence) => `  ${visible(sentence)}\n`).join('');
+  const lines = sentences.map((sentence) => `  ${line(sentence)}\n`).join('');
   const what = sentences.length === 0 ? 'asks for nothing' : 'lets every command here, without flags:';
   return `${paint('bold', visible(origin))}: ${file} ${what}\n${lines}  ${paint('dim', `digest ${digest}`)}\n`;
 }
