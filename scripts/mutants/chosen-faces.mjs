@@ -79,8 +79,8 @@ export const chosenFaces = [
   },
   {
     file: 'src/sdk/request-of.ts',
-    from: 'secret.host === name &&',
-    to: 'secret.host !== name &&',
+    from: 'isSame(secret.host, name) &&',
+    to: '!isSame(secret.host, name) &&',
     why: 'a project could replace the header that its caller names',
     tests: ['sdk/request-of'],
   },

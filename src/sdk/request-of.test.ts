@@ -77,6 +77,8 @@ it('is the call first and then the project, where it is confirmed', async () => 
     ],
   );
   assert.deepEqual(both.secrets?.[0], own);
+  const loud = requestOf(host, place, { project: true, secrets: [{ ...own, host: 'API.example' }] });
+  assert.equal(loud.secrets?.length, both.secrets?.length, 'the names of hosts have no case');
   assert.deepEqual(requestOf(host, place, { project: true, agent: 'coder' }), { ...bare, agent: 'coder' });
   opened.write('.ctx/project.toml', `${project}\n`);
   assert.equal(requestOf(host, place, { project: true }).projectDefaults?.digest, null);

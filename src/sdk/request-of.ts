@@ -7,6 +7,9 @@ import type { WorkspaceOptions } from './options.js';
 
 type Widened = WorkspaceOptions & Pick<ExecRequest, 'projectDefaults'>;
 
+/** Names of hosts and headers have no case. */
+const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase();
+
 /**
  * What an agent may do is in its own files, and a project does not add to it. Lists are added to those of the caller; a limit, a
  * variable or a header that the caller names is the caller's.
@@ -19,7 +22,7 @@ function withProject(host: SecretHost, origin: string, options: WorkspaceOptions
   if (digest === null) return { ...asked, projectDefaults };
   const own = asked.secrets ?? [];
   const isOwn = (header: string, name: string) =>
-    own.some((secret) => secret.host === name && secret.header.toLowerCase() === header.toLowerCase());
+    own.some((secret) => isSame(secret.host, name) && isSame(secret.header, header));
   return {
     ...asked,
     projectDefaults,
