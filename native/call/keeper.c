@@ -48,7 +48,8 @@ static bool find_node(struct stat *found) {
   const char *rest = getenv("PATH");
   while (rest && *rest) {
     size_t length = strcspn(rest, ":");
-    if (length > 0 && snprintf(path, sizeof path, "%.*s/node", (int)length, rest) < (int)sizeof path &&
+    /* A place without a name is the directory where the caller is. */
+    if (snprintf(path, sizeof path, "%.*s%snode", (int)length, rest, length > 0 ? "/" : "") < (int)sizeof path &&
         access(path, X_OK) == 0 && stat(path, found) == 0 && S_ISREG(found->st_mode))
       return true;
     rest += length + (rest[length] == ':');

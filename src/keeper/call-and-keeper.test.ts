@@ -44,7 +44,9 @@ print('listens', flush=True)
 connection, _ = listener.accept()
 connection.send(b'H')
 _, control, _, _ = connection.recvmsg(64, socket.CMSG_SPACE(6 * 4))
-for sent in array.array('i', control[0][2]): os.close(sent)
+descriptors = array.array('i', control[0][2])
+node = os.pread(descriptors[0], 4096, 0).split(bytes(1))[1].decode()
+for sent in descriptors: os.close(sent)
 waits, lets = os.pipe()
 process = os.fork()
 if process == 0:
@@ -79,7 +81,7 @@ for name, *rest in steps:
         end = time.time() + 30
         while waits_still() and time.time() < end: time.sleep(0.01)
         seen.append(waits_still())
-print(json.dumps(seen), flush=True)
+print(json.dumps({'waited': seen, 'node': node}), flush=True)
 os.close(lets)
 `;
 
@@ -91,10 +93,12 @@ interface Ended {
   readonly stderr: string;
   /** For each step that asked, whether the call had not returned yet. */
   readonly waited: readonly boolean[];
+  /** Device and inode of the Node that it would have started. */
+  readonly node: string;
 }
 
 /** Undefined where the keeper was too slow, on a busy machine: the call has started another Node then. */
-async function asked(steps: readonly Step[]): Promise<Ended | undefined> {
+async function asked(steps: readonly Step[], cwd: string, before: string): Promise<Ended | undefined> {
   const keeper = spawn('python3', ['-c', keeperScript, JSON.stringify(steps)], {
     cwd: place,
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -105,8 +109,8 @@ async function asked(steps: readonly Step[]): Promise<Ended | undefined> {
   });
   await once(keeper.stdout, 'data');
   const child = spawn(nativeProgram('call'), ['--keeper', program, 'status'], {
-    cwd: base,
-    env: { CTX_DATA: store, PATH: `${join(base, 'bin')}:${process.env['PATH']}` },
+    cwd,
+    env: { CTX_DATA: store, PATH: `${before}${join(base, 'bin')}:${process.env['PATH']}` },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const texts = ['', ''];
@@ -120,12 +124,12 @@ async function asked(steps: readonly Step[]): Promise<Ended | undefined> {
   if (stdout === 'node') keeper.kill('SIGKILL');
   await keeperEnded;
   if (stdout === 'node') return undefined;
-  return { code, signal, stderr, waited: JSON.parse(said.trimEnd().split('\n').at(-1) ?? '') };
+  return { code, signal, stderr, ...JSON.parse(said.trimEnd().split('\n').at(-1) ?? '') };
 }
 
-async function call(steps: readonly Step[]): Promise<Ended> {
+async function call(steps: readonly Step[], cwd = base, before = ''): Promise<Ended> {
   for (let tries = 0; tries < 20; tries++) {
-    const ended = await asked(steps);
+    const ended = await asked(steps, cwd, before);
     if (ended !== undefined) return ended;
   }
   return assert.fail('the call started another Node each time');
@@ -164,5 +168,23 @@ it('a call ends as its process did, and says so where no one knows how that was'
     const ended = await call(steps);
     assert.deepEqual([ended.code, ended.signal], [code, signal], JSON.stringify(steps));
     assert.match(ended.stderr, said);
+  }
+});
+
+it('a call says which Node is the first on PATH, where a place without a name is its own directory', async () => {
+  const other = join(base, 'other');
+  mkdirSync(other);
+  writeFileSync(join(other, 'node'), '#!/bin/sh\nprintf node\nexit 9\n', { mode: 0o755 });
+  const identityOf = (directory: string) => {
+    const { dev, ino } = statSync(join(directory, 'node'), { bigint: true });
+    return `${dev}:${ino}`;
+  };
+  for (const [before, expected] of [
+    ['', join(base, 'bin')],
+    [':', other],
+    ['.:', other],
+    ['/nowhere::', other],
+  ] as const) {
+    assert.equal((await call([['D', 0], ['ends']], other, before)).node, identityOf(expected), before);
   }
 });
