@@ -351,15 +351,16 @@ int main(int argc, char **argv) {
   if (argc < 2 || !strchr(argv[1], '/')) return 2;
   const char *verb = argc > 2 ? argv[2] : "";
   call.command = strcmp(verb, "exec") == 0 || strcmp(verb, "jail") == 0;
-  if (strcmp(verb, "hook") == 0) alarm(HOOK_SECONDS);
   const bool hook = strcmp(verb, "hook") == 0;
   call.hook = hook;
+  /* A caller may have set one before it became this (`perl -e 'alarm 60; exec @ARGV' ctx exec ...`): Node gets that. */
+  const unsigned callers_alarm = hook ? alarm(HOOK_SECONDS) : 0;
   if (asks && is_relayed(verb) && describe(&call, argv[1], argc - 2, argv + 2) && each_kept_jail(use, &call))
     return ended(&call, hook);
   sigprocmask(SIG_SETMASK, &before, NULL);
   enum keeper answer = keeper ? ask_keeper(argc - 1, argv + 1, &call.exit_code) : KEEPER_REFUSED;
   if (answer == KEEPER_ANSWERED) return ended(&call, hook);
-  alarm(0);
+  if (hook) alarm(callers_alarm);
   sigprocmask(SIG_SETMASK, &before, NULL);
   if (!has_room_for_node()) return 69;
   if (answer == KEEPER_ABSENT) leave_keeper(argv[1]);

@@ -188,3 +188,24 @@ it('a call says which Node is the first on PATH, where a place without a name is
     assert.equal((await call([['D', 0], ['ends']], other, before)).node, identityOf(expected), before);
   }
 });
+
+it('an alarm that the caller has set before goes on in Node', async () => {
+  const slow = join(base, 'slow');
+  mkdirSync(slow);
+  writeFileSync(join(slow, 'node'), '#!/bin/sh\nexec sleep 60\n', { mode: 0o755 });
+  const alarmed = 'import os, signal, sys; signal.alarm(1); os.execv(sys.argv[1], sys.argv[1:])';
+  for (const words of [
+    ['--node', program, 'status'],
+    ['--node', program, 'hook', 'json'],
+    [program, 'status'],
+  ]) {
+    const env = { CTX_DATA: store, PATH: `${slow}:${process.env['PATH']}` };
+    const child = spawn('python3', ['-c', alarmed, nativeProgram('call'), ...words], {
+      cwd: base,
+      env,
+      stdio: 'ignore',
+    });
+    const [code, signal] = await once(child, 'close');
+    assert.deepEqual([code, signal], [null, 'SIGALRM'], words.join(' '));
+  }
+});
