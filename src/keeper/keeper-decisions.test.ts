@@ -70,6 +70,7 @@ describe('what a keeper serves', () => {
     assert.ok(served(['policy', 'check', '/dev/stdin']));
     for (const path of ['/dev/fd/63', '/proc/self/fd/3', '/proc/thread-self/fd/3', '//dev/fd']) {
       assert.equal(served(['policy', 'check', path]), false, path);
+      assert.equal(served(['policy', 'check', '--', path]), false, path);
     }
     for (const given of [
       ['hook', 'install', 'claude-code'],

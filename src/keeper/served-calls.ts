@@ -95,5 +95,8 @@ export function isServed({ given, ...streams }: AskedCall): boolean {
   if (forms === undefined || (forms !== 'all' && !forms.includes(second))) return false;
   const end = given.indexOf('--');
   const options = given.slice(0, end < 0 ? given.length : end);
-  return suitsTerminals(given, options, streams) && !options.some((word) => staying.test(word) || ofCaller.test(word));
+  // Behind it `exec` has words of the command, whose descriptors are its own, and every other verb may have files.
+  const opened = verb === 'exec' ? options : given;
+  if (options.some((word) => staying.test(word)) || opened.some((word) => ofCaller.test(word))) return false;
+  return suitsTerminals(given, options, streams);
 }
