@@ -39,6 +39,12 @@ static bool has_room(void) {
   return getrlimit(RLIMIT_NPROC, &processes) != 0 || processes.rlim_cur >= ROOMY;
 }
 
+/* `ulimit -t` is of each process: a keeper would use its own up little by little, and end with what it runs just then. */
+static bool has_time(void) {
+  struct rlimit seconds;
+  return getrlimit(RLIMIT_CPU, &seconds) != 0 || seconds.rlim_cur == RLIM_INFINITY;
+}
+
 /*
  * A person's process that is not to be seen is in another user namespace: one that hides itself, as sshd does, is
  * root's.
@@ -235,7 +241,7 @@ void leave_keeper(const char *program) {
   struct timespec called;
   /* As the kernel dates files. */
   clock_gettime(CLOCK_REALTIME_COARSE, &called);
-  const bool may = verb >= 0 && has_room() && has_filters_of_all() && is_at_home(&top) &&
+  const bool may = verb >= 0 && has_room() && has_time() && has_filters_of_all() && is_at_home(&top) &&
                    realpath(program, absolute) && keeper_key(absolute, key);
   /* Twice: what Node waits for are children that it started itself. */
   pid_t child = may ? fork() : -1;

@@ -259,10 +259,14 @@ forEachUser((user) => {
     }
   });
 
-  it('is not left by a caller with a filter of system calls, nor by one that ctx stop --all has ended', async () => {
-    const [filtered, stopped, later] = ['filtered', 'stopped', 'later'].map((name) => `${stage.directory}/${name}`);
+  it('is not left by a caller with a filter of system calls, with a limit of time, or that was stopped', async () => {
+    const [filtered = '', limited = '', stopped, later] = ['filtered', 'limited', 'stopped', 'later'].map(
+      (name) => `${stage.directory}/${name}`,
+    );
     const directory = stage.project();
-    await behind('filter', filtered ?? '', ['status'], directory).finished;
+    await behind('filter', filtered, ['status'], directory).finished;
+    const inTime = ['sh', '-c', `ulimit -t 9000; exec ${stage.program} status`];
+    await stage.start(directory, inTime, { env: { ...keeperOn, CTX_DATA: limited } }).finished;
     const env = { ...keeperOn, CTX_DATA: stopped ?? '' };
     const running = stage.startCtx(directory, ['exec', '--', 'sh', '-c', 'echo ready; exec sleep 67'], { env });
     await running.printed('ready');
@@ -272,8 +276,8 @@ forEachUser((user) => {
     const last = await startKeeper(stage, directory, later);
     assert.ok(isAlive(last));
     await endKeeper(later ?? '');
-    assert.deepEqual([keeperOf(filtered ?? ''), keeperOf(stopped ?? '')], [undefined, undefined]);
-    assert.equal(existsSync(join(filtered ?? '', 'keeper')), false);
+    assert.equal(keeperOf(stopped ?? ''), undefined);
+    for (const store of [filtered, limited]) assert.equal(existsSync(join(store, 'keeper')), false, store);
   });
 
   it('ends when its user has no other process in its namespaces', { skip: noNamespaceOfRoot }, async () => {
