@@ -39,8 +39,8 @@ async function main(given: readonly string[]): Promise<number> {
   } catch (error) {
     // Code that is damaged itself may fail in any way here.
     const { path, reason, remedy } = error as Partial<ErrnoError>;
-    const what =
-      reason === undefined ? `the installation is damaged, and is not used (${error})` : `${path}: ${reason}`;
+    const where = path === undefined ? '' : `${path}: `;
+    const what = reason === undefined ? `the installation is damaged, and is not used (${error})` : where + reason;
     process.stderr.write(`ctx: ${what}\n  try: ${remedy ?? 'install it again'}\n`);
     return exitCodeFor(error as ErrnoError);
   }

@@ -10,6 +10,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ErrnoError, hasCode } from './errno.js';
 import { makeDirectory } from './make-directory.js';
+import { refuseOldNode } from './node-version.js';
 import { having, mapOf, parsedAs, text } from './shape.js';
 
 /** What is checked together, when it is first used. */
@@ -145,12 +146,13 @@ function filesOf(part: InstalledPart, build: Build): readonly (readonly [string,
   return Object.entries(build.files).filter(isIn);
 }
 
-/** Whether this is a package; EIO where a file of the part is not what was packaged. */
+/** Whether this is a package; EIO where a file of the part is not what was packaged, ENOTSUP where Node is too old for it. */
 export function checkInstallation(
   part: InstalledPart,
   environment: Readonly<Record<string, string | undefined>> = process.env,
   root = installationRoot(),
 ): boolean {
+  refuseOldNode();
   const build = installedBuild(root);
   if (build === undefined) return false;
   const files = filesOf(part, build);
