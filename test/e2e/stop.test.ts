@@ -47,6 +47,34 @@ forEachUser(
       assert.match(last.stdout, /^(?:nothing of ctx is running|\d+ {2}keeper, .*: ended)\n$/);
     });
 
+    test('what works on a directory itself, or waits for a person, is listed and ends, too', async () => {
+      const [live, asked] = [stage.project(), stage.project()];
+      const working = stage.startCtx(live, ['exec', '--live', '--', 'sh', '-c', 'echo up; sleep 60']);
+      await working.printed('up');
+      assert.equal((await stage.ctx(asked, ['rules', 'add', 'require_approval', '--', 'touch'])).code, 0);
+      const waiting = stage.startCtx(asked, ['exec', '--', 'touch', 'made']);
+      await waiting.printed('asks for approval');
+      const found = (await running()).map(({ pid, origin, what }) => [pid, origin, what]);
+      assert.deepEqual(
+        found.sort((one, other) => (one[1] === live ? -1 : other[1] === live ? 1 : 0)),
+        [
+          [working.pid, live, 'sh -c echo up; sleep 60'],
+          [waiting.pid, null, 'waits: ctx exec -- touch made'],
+        ],
+      );
+      const listed = await stage.ctx(stage.directory, ['ps']);
+      assert.ok(listed.stdout.includes(`command  ${live}, the directory itself: sh -c echo up`), listed.stdout);
+      assert.deepEqual(
+        (await stop('--all')).map(({ kind, problem }) => [kind, problem]),
+        [
+          ['command', null],
+          ['command', null],
+        ],
+      );
+      for (const { finished } of [working, waiting]) assert.notEqual((await finished).code, 0);
+      assert.deepEqual(await kinds(), []);
+    });
+
     test('one is ended by its number; what is none of ours is refused before anything ends', async () => {
       const [one, other] = [stage.project(), stage.project()];
       for (const project of [one, other]) assert.equal((await stage.ctx(project, ['jail', 'start'])).code, 0);

@@ -6,7 +6,8 @@ import { painter, print, printJson } from '../text/output.js';
 import type { Run } from '../verb.js';
 
 function where({ origin, fork }: Living): string {
-  return origin === null ? 'the store' : `${visible(origin)}, fork ${fork}`;
+  if (origin === null) return 'the store';
+  return `${visible(origin)}, ${fork === null ? 'the directory itself' : `fork ${fork}`}`;
 }
 
 export const run: Run = async (call, host) => {

@@ -53,7 +53,7 @@ async function open(host: Host, command: Decided, own: ApartHome): Promise<OpenT
     isLive: true,
     object: `tool/${posix.basename(own.tool.program.target)}`,
     facts: { live: true },
-    note: liveNote(host),
+    note: liveNote(host, place.origin, request.argv),
     view: await recordedRefusal(
       host,
       () => refusedEntry(place, request, undefined),

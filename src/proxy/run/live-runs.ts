@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { hasCode } from '../../base/errno.js';
 import { type FileLock, loadFileLock } from '../../base/file-lock.js';
 import { makeDirectory } from '../../base/make-directory.js';
-import { either, having, ofShape, parseJson, word } from '../../base/shape.js';
+import { either, having, integer, ofShape, parseJson, type Shape, word } from '../../base/shape.js';
 import { storePaths } from '../../vault/store/layout.js';
 import type { Host } from '../host.js';
 import type { LastRun, RunNote } from '../report/last-run.js';
@@ -52,14 +52,23 @@ function makeLocked(host: Whose, path: string): number {
   }
 }
 
-export function liveNote(host: Whose): RunNote {
+/** As `ctx ps` lists it. */
+export interface LiveRun {
+  readonly pid: number;
+  /** The directory. */
+  readonly origin: string;
+  readonly command: string;
+}
+
+export function liveNote(host: Whose, origin: string, argv: readonly string[]): RunNote {
   let descriptor: number | undefined;
   const directory = placeOf(host);
   return {
     begin(run) {
       makeDirectory(directory);
       descriptor = makeLocked(host, join(directory, run.run));
-      writeSync(descriptor, `${JSON.stringify(run)}\n`);
+      const about: LiveRun = { pid: process.pid, origin, command: argv.join(' ') };
+      writeSync(descriptor, `${JSON.stringify({ ...run, ...about })}\n`);
     },
     end({ run }) {
       rmSync(join(directory, run), { force: true });
@@ -78,12 +87,14 @@ const runShape = having({
   ),
 });
 
+const aboutShape = having({ pid: integer(1), origin: word, command: word });
+
 /** Undefined where it was killed before it had said its name: nothing had begun. */
-function runIn(path: string): LastRun | undefined {
+function readAs<T>(path: string, shape: Shape): T | undefined {
   const text = readFileSync(path, 'utf8');
   if (!text.endsWith('\n')) return undefined;
   try {
-    return ofShape<LastRun>(parseJson(text), runShape);
+    return ofShape<T>(parseJson(text), shape);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined; // damaged by a power cut
     throw error;
@@ -95,7 +106,7 @@ function settle(host: Host, path: string): void {
   const descriptor = openSync(path, 'r');
   try {
     lockOf(host, 0).hold(descriptor, path);
-    const found = runIn(path);
+    const found = readAs<LastRun>(path, runShape);
     const begin = found === undefined ? undefined : openBeginning(host, found);
     if (begin !== undefined) endInterrupted(host, begin, {});
     rmSync(path, { force: true });
@@ -106,10 +117,35 @@ function settle(host: Host, path: string): void {
   }
 }
 
+function namesIn(directory: string): readonly string[] {
+  return existsSync(directory) ? readdirSync(directory) : [];
+}
+
+/** Of one whose owner lives; undefined where it was killed, has ended meanwhile, or is of an earlier build, which said less. */
+function livingRun(host: Whose, path: string): LiveRun | undefined {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, 'r');
+    lockOf(host, 0).hold(descriptor, path);
+    return undefined;
+  } catch (error) {
+    if (hasCode(error, 'EAGAIN')) return readAs<LiveRun>(path, aboutShape);
+    if (hasCode(error, 'ENOENT')) return undefined;
+    throw error;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+/** Those that are under way now. */
+export function livingRuns(host: Whose): readonly LiveRun[] {
+  const directory = placeOf(host);
+  return namesIn(directory).flatMap((name) => livingRun(host, join(directory, name)) ?? []);
+}
+
 export function recordInterruptedLive(host: Host): void {
   const directory = placeOf(host);
-  if (!existsSync(directory)) return;
-  for (const name of readdirSync(directory)) {
+  for (const name of namesIn(directory)) {
     try {
       settle(host, join(directory, name));
     } catch (error) {

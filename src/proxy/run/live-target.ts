@@ -94,13 +94,14 @@ async function open(host: Host, command: Decided): Promise<OpenTarget<LiveEnvelo
   const { trees = [], view } = request;
   await resolved.permission.confirmDirectories();
   let run: string | undefined;
+  const note = () => liveNote(host, place.origin, request.argv);
   const target: CommandTarget = {
     place,
     resolved,
     isLive: true,
     object: `workspace/${place.origin}`,
     facts: { live: true, ...(trees.length === 0 ? {} : { trees: trees.map(treeText) }) },
-    note: liveNote(host),
+    note: note(),
     view: await recordedRefusal(
       host,
       () => refusedEntry(place, request, resolved.agent),
@@ -122,7 +123,7 @@ async function open(host: Host, command: Decided): Promise<OpenTarget<LiveEnvelo
     },
     callers: () =>
       view && run !== undefined
-        ? { ...target, commands: view.commands, facts: { live: true, caller: run }, note: () => liveNote(host) }
+        ? { ...target, commands: view.commands, facts: { live: true, caller: run }, note }
         : undefined,
     ended: async () => undefined,
     // Nothing is told apart from what was there before.

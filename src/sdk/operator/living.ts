@@ -15,6 +15,7 @@ import {
 import { ownMounts } from '../../fuse/mount.js';
 import { livingKeepers } from '../../keeper/living-keepers.js';
 import type { Host } from '../../proxy/host.js';
+import { livingRuns } from '../../proxy/run/live-runs.js';
 import { readGroup } from '../../vault/store/group.js';
 import { storePaths, type VaultPaths, vaultPaths } from '../../vault/store/layout.js';
 import { trashCount } from '../../vault/store/trash.js';
@@ -31,7 +32,7 @@ export interface Living {
   readonly keeper?: number;
   /** ISO 8601. */
   readonly since: string;
-  /** The workspace and its fork; null for what belongs to the whole store. */
+  /** The workspace and its fork; null for what belongs to the whole store, and no fork where it works on the directory itself. */
   readonly origin: string | null;
   readonly fork: string | null;
   /** Commands that run in it now, or the program that keeps it. */
@@ -128,17 +129,38 @@ function treeMounts(host: Host, known: ReadonlySet<number>): readonly Found[] {
     });
 }
 
-/** Servers that have no jail yet: what they have then is listed as that. */
-function mcpServers(host: Host, table: ProcessTable, known: ReadonlySet<number>): readonly Found[] {
-  const isServer = (pid: number) => {
-    const [, program = '', verb] = wordsOf(pid);
-    return verb === 'mcp' && /\/dist\/cli\/ctx\.cjs$/.test(program) && ownerOf(pid) === host.uid;
+/** Commands on a directory itself. One process may run several, and may be known by what else it does: it ends as a whole. */
+function liveCommands(host: Host, known: ReadonlySet<number>): readonly Found[] {
+  const byProcess = new Map(livingRuns(host).map((run) => [run.pid, run]));
+  return [...byProcess.values()]
+    .filter(({ pid }) => !known.has(pid))
+    .map(({ pid, origin, command }): Found => {
+      const end = `ctx stop ${pid}`;
+      return { kind: 'command', pid, origin, fork: null, what: command, holdsFork: false, end };
+    });
+}
+
+/** Verbs that run a command, or go on until they are ended: the rest is done at once, or waits for one of these. */
+const lasting = ['exec', 'run', 'mcp', 'jail run', 'jail exec', 'tool call', 'audit tail'];
+
+/**
+ * Verbs in a process of their own that are at no work so far: a server that waits for its client, a command that waits for a person, a
+ * fork or its turn. Those in copies of a keeper end with that.
+ */
+function waitingVerbs(host: Host, table: ProcessTable, known: ReadonlySet<number>): readonly Found[] {
+  const verbOf = (pid: number): readonly string[] => {
+    const [, program = '', ...words] = wordsOf(pid);
+    const isVerb = lasting.includes(words[0] ?? '') || lasting.includes(words.slice(0, 2).join(' '));
+    return isVerb && /\/dist\/cli\/ctx\.cjs$/.test(program) && ownerOf(pid) === host.uid ? words : [];
   };
   return [...table.keys()]
-    .filter((pid) => !known.has(pid) && isServer(pid) && isHostOf(environmentOf(pid), host))
+    .filter((pid) => !known.has(pid) && verbOf(pid).length > 0 && isHostOf(environmentOf(pid), host))
     .map((pid): Found => {
-      const what = 'waits for its client';
-      return { kind: 'MCP server', pid, origin: null, fork: null, what, holdsFork: false, end: `ctx stop ${pid}` };
+      const words = verbOf(pid);
+      const isServer = words[0] === 'mcp';
+      const what = isServer ? 'waits for its client' : `waits: ctx ${words.join(' ')}`;
+      const kind = isServer ? 'MCP server' : 'command';
+      return { kind, pid, origin: null, fork: null, what, holdsFork: false, end: `ctx stop ${pid}` };
     });
 }
 
@@ -166,10 +188,13 @@ export async function listLiving(host: Host): Promise<readonly Living[]> {
     }
   }
   const table = readProcessTable();
-  const known = new Set(found.flatMap(({ pid, keeper }) => [pid, ...(keeper === undefined ? [] : [keeper])]));
+  const pidsOf = (some: readonly Found[]) =>
+    some.flatMap(({ pid, keeper }) => [pid, ...(keeper === undefined ? [] : [keeper])]);
+  found.push(...liveCommands(host, new Set(pidsOf(found))));
+  const known = new Set(pidsOf(found));
   const more = [
     ...treeMounts(host, known),
-    ...mcpServers(host, table, known),
+    ...waitingVerbs(host, table, known),
     ...keepers(host),
     ...freeing(host, table),
   ];
