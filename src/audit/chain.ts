@@ -19,9 +19,10 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { writeFileAtomic } from '../base/atomic-file.js';
+import { syncDirectory, writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError, isFull } from '../base/errno.js';
 import type { FileLock } from '../base/file-lock.js';
+import { denialsUnsynced } from '../base/limits/decisions.js';
 import { recordSegmentBytes, recordSegmentMilliseconds } from '../base/limits/store.js';
 import { ChainLock } from './chain-lock.js';
 import { type DenialState, type Notice, noDenials, parseDenials, planDenials } from './denials.js';
@@ -109,22 +110,29 @@ export class Chain {
     return this.#lock.held(() => {
       const first: RecordEntry[] = [];
       let tail = this.#refresh(first);
-      const rotated = first.length === 0 && this.#isFull(tail) ? this.#rotate(tail) : undefined;
+      const mayUseReserve = entries.every(({ status, makesRoom }) => status !== 'begin' || makesRoom === true);
+      let denials = this.#denials();
+      // Records of refusals that a crash left out come first: the end of a segment would take the place of one.
+      const isOwed = denials.intents.some(({ seq }) => seq > tail.seq);
+      const ends = first.length === 0 && !isOwed && this.#isFull(tail);
+      const isLong = denials.intents.length >= denialsUnsynced && entries.some(({ status }) => status === 'denied');
+      if (!isOwed && (ends || isLong || options.durable === true)) denials = this.#onDisk(denials, tail, mayUseReserve);
+      const rotated = ends ? this.#rotate(tail) : undefined;
       if (rotated !== undefined) tail = this.#refresh(first);
       const now = this.#options.now();
+      // Before what was torn, too: no other record may have a time before that of the last one.
       if (now.toISOString() < tail.ts) {
-        first.push({ type: types.clock, object: this.name, status: 'ok', facts: { was: tail.ts } });
+        first.unshift({ type: types.clock, object: this.name, status: 'ok', facts: { was: tail.ts } });
       }
       const plan = planDenials({
-        state: this.#denials(),
+        state: denials,
         entries,
         seq: tail.seq,
         first,
         now: now.getTime(),
         flush: options.flush ?? false,
       });
-      const mayUseReserve = entries.every(({ status, makesRoom }) => status !== 'begin' || makesRoom === true);
-      if (plan.changed) this.#withRoom(mayUseReserve, () => this.#writeDenials(plan.state));
+      if (plan.changed) this.#withRoom(mayUseReserve, () => this.#writeDenials(plan.state, options.durable));
       const next = tail.seq + 1;
       const end = this.#withRoom(mayUseReserve, () => this.#write(tail, plan.entries, now, options.durable));
       return {
@@ -133,16 +141,6 @@ export class Chain {
         notices: plan.notices.map((notice) => ({ ...notice, seq: next + notice.index })),
         rotated,
       };
-    });
-  }
-
-  /** Where it ends now. */
-  end(): Position {
-    return this.#lock.held(() => {
-      const torn: RecordEntry[] = [];
-      const tail = this.#refresh(torn);
-      if (torn.length === 0) return { seq: tail.seq, head: tail.head };
-      return this.#write(tail, torn, this.#options.now(), true);
     });
   }
 
@@ -173,9 +171,22 @@ export class Chain {
     return parseDenials(readFileSync(this.paths.denials, 'utf8')) ?? noDenials;
   }
 
-  #writeDenials(state: DenialState): void {
+  /**
+   * Counts and records on the disk, so that after a power cut neither is older than the other, whatever the filesystem writes first.
+   * Then no record has to be known by its number any more.
+   */
+  #onDisk(state: DenialState, { size }: Tail, mayUseReserve: boolean): DenialState {
+    if (state.intents.length === 0 || this.#segment === undefined) return state;
+    syncDirectory(this.paths.denials);
+    makeDurable({ descriptor: this.#segment, size, directory: this.paths.directory });
+    const settled = { ...state, intents: [] };
+    this.#withRoom(mayUseReserve, () => this.#writeDenials(settled, true));
+    return settled;
+  }
+
+  #writeDenials(state: DenialState, durable = false): void {
     // Not canonical, which no one asks of it: this is written for every refusal. What JSON cannot say was refused with the entry's key.
-    writeFileAtomic(this.paths.denials, `${JSON.stringify(state)}\n`, { durable: false });
+    writeFileAtomic(this.paths.denials, `${JSON.stringify(state)}\n`, { durable });
   }
 
   #isFull({ size, ts }: Tail): boolean {

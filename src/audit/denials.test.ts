@@ -43,18 +43,21 @@ const step = fc.record({
   flush: fc.constantFrom(true, false, false),
   /** The state is written, and the records are not. */
   crashes: fc.constantFrom(true, false, false, false),
+  /** The state is on the disk, and the last so many records are not. */
+  cut: fc.constantFrom(0, 0, 0, 1, 4),
 });
 
 describe('refusals', () => {
-  it('are counted once: in a record, or waiting for one, also after a crash between the two', () => {
+  it('are counted once: in a record, or waiting for one, also after a crash or a power cut', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
-        const [counted, recorded]: [Totals, Totals] = [{}, {}];
+        const counted: Totals = {};
+        const chain: RecordEntry[] = [];
         let state: DenialState = noDenials;
-        let [seq, now] = [0, 100_000];
-        for (const { entries, later, flush, crashes } of steps) {
+        let now = 100_000;
+        for (const { entries, later, flush, crashes, cut } of steps) {
           now += later;
-          const planned = planDenials({ state, entries, seq, now, flush });
+          const planned = planDenials({ state, entries, seq: chain.length, now, flush });
           for (const each of entries) if (each.status === 'denied') add(counted, each);
           planned.places.forEach((place, index) => {
             const given = entries[index];
@@ -64,19 +67,18 @@ describe('refusals', () => {
           });
           // As the chain does it: what did not change is not written.
           if (planned.changed) state = planned.state;
-          if (!crashes) {
-            seq += planned.entries.length;
-            for (const each of planned.entries) if (each.status === 'denied') add(recorded, each);
-          }
-          const total: Totals = { ...recorded };
-          for (const [layer, count] of Object.entries(waiting(state, seq))) {
+          if (!crashes) chain.push(...planned.entries);
+          chain.splice(Math.max(0, chain.length - cut));
+          const total: Totals = {};
+          for (const each of chain) if (each.status === 'denied') add(total, each);
+          for (const [layer, count] of Object.entries(waiting(state, chain.length))) {
             add(total, { layer: layer as RefusalLayer, count });
           }
           assert.deepEqual(total, counted);
           assert.deepEqual(state.totals, counted);
         }
-        const last = planDenials({ state, entries: [], seq, now, flush: true });
-        assert.deepEqual([last.state.watched, waiting(last.state, seq + last.entries.length)], [[], {}]);
+        const last = planDenials({ state, entries: [], seq: chain.length, now, flush: true });
+        assert.deepEqual([last.state.watched, waiting(last.state, chain.length + last.entries.length)], [[], {}]);
       }),
       seeded(1000),
     );

@@ -3,7 +3,8 @@
  * a loop of refusals fills no disk. Pure: state and entries in, state and entries out.
  *
  * The state is written before the records it expects (`intents`). After a crash between the two the next writer sees that a
- * record is missing and makes it up, so that what was counted and what is recorded are equal, always.
+ * record is missing and makes it up, so that what was counted and what is recorded are equal, always. A power cut may leave
+ * out several: they stay among the `intents` until they are on the disk.
  */
 import { canonicalJson } from '../base/canonical-json.js';
 import { denialRepeatMilliseconds, denialsWatched } from '../base/limits/decisions.js';
@@ -21,7 +22,7 @@ interface Watched {
   readonly entry: RecordEntry;
 }
 
-/** A record of refusals that is to be at `seq`. */
+/** A record of refusals that is to be at `seq`, or is there and may not be on the disk yet. */
 interface Intent {
   readonly seq: number;
   readonly layer: RefusalLayer;
@@ -125,9 +126,10 @@ export function planDenials({ state, entries, seq, first = [], now, flush = fals
     changed = true;
   };
 
-  for (const { seq: wanted, layer, count } of state.intents) {
-    if (wanted <= seq) continue;
-    record({ type: types.recovered, object: `denials/${layer}`, status: 'denied', layer, count });
+  for (const intent of state.intents) {
+    const { seq: wanted, layer, count } = intent;
+    if (wanted <= seq) intents.push(intent);
+    else record({ type: types.recovered, object: `denials/${layer}`, status: 'denied', layer, count });
   }
   const isDue = ({ since }: Watched) => flush || now - since >= denialRepeatMilliseconds || now < since;
   for (const each of watched.filter(isDue)) recordRepeats(each);

@@ -10,6 +10,7 @@ import { fileAnchor } from './anchor/file-anchor.js';
 import type { Anchor } from './anchor.js';
 import { types } from './format.js';
 import { Keys } from './keys.js';
+import type { RecordEntry } from './record.js';
 import { bodiesOf, library, type RecordPlace, recordPlace } from './record-fixture.js';
 import { sealAll } from './seal.js';
 
@@ -103,6 +104,29 @@ it('a seal is on the disk after what it seals, and before an anchor has it, whic
   recorder.append({ type: 'x', object: 'y', status: 'ok' });
   const failing = { ...fileAnchor(root, 'root'), commit: () => fileAnchor(join(root, 'none')).commit({} as never) };
   assert.equal(synced(() => sealAll(recorder, [failing])).at(-1), 'host', 'that it failed is recorded');
+  recorder.close();
+});
+
+it('a chain is announced on the disk before anything of it is there', () => {
+  const recorder = begun();
+  assert.deepEqual(
+    synced(() => recorder.append({ type: 'x', object: 'y', status: 'ok', agent: 'coder' })),
+    ['host', 'coder'],
+  );
+  recorder.close();
+});
+
+it('refusals are counted on the disk before a record is there that waits for it, once after they came', () => {
+  const recorder = begun();
+  const append = (more: Partial<RecordEntry>) => synced(() => recorder.append({ ...entry, ...more }));
+  const entry: RecordEntry = { type: 'x', object: 'y', status: 'ok' };
+  const refused: Partial<RecordEntry> = { status: 'denied', layer: 'hook' };
+  assert.deepEqual(append(refused), []);
+  const counts = ['denials.json', 'person', 'denials.json', 'person'];
+  assert.deepEqual(append({ durable: true }), [...counts, 'person']);
+  assert.deepEqual(append({ durable: true }), ['person']);
+  assert.deepEqual(append({ ...refused, object: 'z', durable: true }), ['denials.json', 'person', 'person']);
+  assert.deepEqual(append({}), []);
   recorder.close();
 });
 

@@ -78,8 +78,9 @@ export class ChainRecorder implements Recorder {
   /** Repeats of refusals that still wait are recorded first. */
   endOf(chain: string): Position {
     const found = this.#chain(chain);
-    this.#settle(found, found.appendAll([], { flush: true, durable: true }));
-    return found.end();
+    const appended = found.appendAll([], { flush: true, durable: true });
+    this.#settle(found, appended);
+    return appended.end;
   }
 
   /** Only one process at a time makes keys, seals and writes to anchors. Within a call of itself it is the same one. */
@@ -135,8 +136,11 @@ export class ChainRecorder implements Recorder {
     if (known !== undefined) return known;
     const { record, library, now, segmentBytes } = this.#options;
     this.#lock ??= loadFileLock(library);
-    const announce = (head: string) =>
-      this.appendToHost({ type: types.chain, object: name, status: 'ok', facts: { chain: name, head } });
+    // On the disk before anything of the chain can be: no one would know a chain whose announcement a power cut took.
+    const announce = (head: string) => {
+      const facts = { chain: name, head };
+      this.appendToHost({ type: types.chain, object: name, status: 'ok', durable: true, facts });
+    };
     const chain = new Chain({
       record,
       chain: name,

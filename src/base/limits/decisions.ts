@@ -24,6 +24,9 @@ export const denialRepeatMilliseconds = 10_000;
 /** Different refusals that are watched for repeats at once; beyond that the oldest is recorded. */
 export const denialsWatched = 64;
 
+/** Records of refusals that a power cut may take and that are known by their number; beyond that the disk is waited for. */
+export const denialsUnsynced = 32;
+
 /** Shell text that is read before it runs, all of one command's: the kernel takes 128 KiB an argument. More counts as unreadable. */
 export const shellTextCharacters = 128 * 1024;
 
