@@ -226,6 +226,28 @@ describe('a keeper ends', () => {
     assert.ok(looks < 5);
   });
 
+  it('when it has run nothing for ten minutes, whatever it was asked meanwhile', () => {
+    const { hrtime } = process;
+    let minutes = 0;
+    const later = (time?: [number, number]) => {
+      const [seconds, nanoseconds] = hrtime(time);
+      return [seconds + 60 * minutes, nanoseconds] as [number, number];
+    };
+    process.hrtime = Object.assign(later, { bigint: hrtime.bigint });
+    const before = () => {
+      minutes += 4;
+    };
+    const coming = (asked: Asked) => Array.from({ length: 9 }, () => requestOf(asked));
+    const runsOne = counter();
+    try {
+      assert.equal(kept({ coming: coming({ traits: 'x' }), before }).looks, 3);
+      const library = { running: () => Number(runsOne() < 20) };
+      assert.equal(kept({ coming: coming({}), before, library }).looks, 11);
+    } finally {
+      process.hrtime = hrtime;
+    }
+  });
+
   it('without having begun where it cannot listen', () => {
     assert.throws(() => kept({ library: { listen: () => -98 } }), /errno 98/);
   });

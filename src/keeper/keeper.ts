@@ -110,13 +110,13 @@ export class Keeper {
         return this.#becomeCall(bytes, prepare);
       const size = this.#library.next(bytes, keeperLookMilliseconds);
       if (size > 0) {
-        used = monotonic();
         const request = ends ? undefined : parseKeeperRequest(bytes.subarray(0, size));
         const copy = request !== undefined && this.#serves(request) ? this.#library.make() : -1;
         if (copy === 0) return this.#becomeCall(bytes, prepare);
         if (request === undefined || copy < 0) this.#library.refuse();
         else this.#give(request, copy);
       }
+      // What it refuses is no use of it: it would be in the place of one that is as its callers are.
       if (this.#library.running() > 0) used = monotonic();
       if (!ends && (size < 0 || this.#hasReasonToEnd(used))) {
         ends = true;
