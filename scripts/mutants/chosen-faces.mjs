@@ -71,6 +71,13 @@ export const chosenFaces = [
     tests: ['sdk/arguments'],
   },
   {
+    file: 'src/proxy/grants/surface-at.ts',
+    from: '.filter((path) => canonicalPath(path) === path);',
+    to: ';',
+    why: 'a link in the place of a worktree’s repository would bring what it leads to into the fork',
+    tests: ['proxy/grants/authority-of'],
+  },
+  {
     file: 'src/proxy/grants/confirmed-reads.ts',
     from: 'if (canonicalPath(path) === target) return true;',
     to: 'if (canonicalPath(path) !== undefined) return true;',

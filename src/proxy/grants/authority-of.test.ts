@@ -137,6 +137,16 @@ describe('the authority of a command', () => {
     rmSync(named, { recursive: true });
   });
 
+  it('forks the repository of a worktree as it was found, whatever variables make of its name, and no link in its place', async () => {
+    const at = { ...host, environment: { PATH: '/usr/bin', USER: 'ada' } };
+    const [named, led] = [join(base, '$USER'), join(base, 'ada')];
+    mkdirSync(named);
+    symlinkSync(data, led);
+    const { roots } = await resolveAuthority(at, { place, repositories: [named, led] });
+    assert.deepEqual(roots, [named]);
+    for (const path of [led, named]) rmSync(path, { recursive: true });
+  });
+
   it("says where an operator's read-only mount covers what could be written, and names the file of a fault", async () => {
     const file = join(configuration, 'agents.toml');
     const mounts = (target: string, mode: string) =>

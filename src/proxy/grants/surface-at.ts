@@ -34,6 +34,8 @@ export interface TaskPaths {
   readonly confirmed?: readonly ProjectRead[] | undefined;
   /** Directories of these are part of the fork. */
   readonly writes?: readonly string[];
+  /** Of the workspace's own that are part of the fork, canonical: as they were found, and not as a person names a path. */
+  readonly repositories?: readonly string[];
   /** Written directly, beside any fork. */
   readonly liveWrites?: readonly string[];
   /** Show the sibling repositories that the workspace's own file lists. */
@@ -176,7 +178,10 @@ export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scop
     paths: [...new Set([...named.paths, ...confirmed.paths])],
     links: [...named.links, ...confirmed.links],
   };
-  const forkable = grantedPaths(task.writes ?? [], '--write', cwd, host, warnings);
+  const forked = grantedPaths(task.writes ?? [], '--write', cwd, host, warnings);
+  const repositories = (task.repositories ?? []).filter((path) => canonicalPath(path) === path);
+  const own = withoutOwn(repositories, 'the repository', host, warnings);
+  const forkable = { paths: [...new Set([...forked.paths, ...own])], links: forked.links };
   const liveWrites = grantedPaths(task.liveWrites ?? [], '--write-live', cwd, host, warnings);
   const writes = {
     paths: [...new Set([...forkable.paths, ...liveWrites.paths])],

@@ -27,7 +27,7 @@ export type Permitted = ResolvedAuthority & {
 /** Linked worktrees need their repository, as part of the fork; without a fork everything is written directly. */
 function written({ origin }: Place, { writes = [], liveWrites = [], live }: ExecRequest) {
   if (live === true) return { writes: [], liveWrites: [...writes, ...liveWrites] };
-  return { writes: [...writes, ...commonGitDirectories(origin)], liveWrites };
+  return { writes, repositories: commonGitDirectories(origin), liveWrites };
 }
 
 /** What it may do, as no one has decided about it yet. */
