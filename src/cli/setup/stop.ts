@@ -1,4 +1,5 @@
 /** `ctx stop`, and `ctx uninstall`, which stops everything and says what stays. */
+import { accessSync, constants } from 'node:fs';
 import { dirname } from 'node:path';
 import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { installationRoot } from '../../base/installation.js';
@@ -46,13 +47,27 @@ export const run: Run = async (call, hostOf) => {
   return stopped.every(({ problem }) => problem === null) ? ExitCode.ok : ExitCode.failed;
 };
 
-/** How this installation is taken away. */
-export function removal(root: string): string {
-  if (root.endsWith('/lib/node_modules/ctxfs')) {
-    const prefix = dirname(dirname(dirname(root)));
-    return visibleCommand(['npm', 'uninstall', '--global', '--prefix', prefix, 'ctxfs']);
+function mayWrite(directory: string): boolean {
+  try {
+    accessSync(directory, constants.W_OK);
+    return true;
+  } catch {
+    return false;
   }
-  return root === '/usr/lib/ctxfs' ? 'sudo apt-get remove ctxfs' : visibleCommand(['rm', '-r', root]);
+}
+
+function removalWords(root: string): readonly string[] {
+  const [, globally] = /^(.*)\/lib\/node_modules\/ctxfs$/s.exec(root) ?? [];
+  if (globally !== undefined) return ['npm', 'uninstall', '--global', '--prefix', globally || '/', 'ctxfs'];
+  // A dependency of a project, whose package.json names it.
+  const [, project] = /^(.*)\/node_modules\/ctxfs$/s.exec(root) ?? [];
+  if (project !== undefined) return ['npm', 'uninstall', '--prefix', project || '/', 'ctxfs'];
+  return root === '/usr/lib/ctxfs' ? ['apt-get', 'remove', 'ctxfs'] : ['rm', '-r', root];
+}
+
+/** How this installation is taken away. */
+export function removal(root: string, isOwn = mayWrite(dirname(root))): string {
+  return visibleCommand([...(isOwn ? [] : ['sudo']), ...removalWords(root)]);
 }
 
 export const uninstall: Run = async (call, hostOf) => {
