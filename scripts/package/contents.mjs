@@ -59,7 +59,7 @@ function manifest({ name, version, description, license, type, engines, os, bin 
 /** The commit, marked where the files are not those of it. */
 export async function commitOf() {
   const commit = (await runQuietly('git', ['rev-parse', 'HEAD'])).trim();
-  const changed = (await runQuietly('git', ['status', '--porcelain'])).trim() !== '';
+  const changed = (await runQuietly('git', ['status', '--porcelain', '--untracked-files=normal'])).trim() !== '';
   return changed ? `${commit}-modified` : commit;
 }
 
