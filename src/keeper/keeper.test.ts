@@ -302,21 +302,31 @@ describe('keepers of a store', () => {
     assert.equal(company.isThere(), true);
   });
 
-  it('have none in a process of another user, in one of their kind, or where nothing else is', {
+  it('have none in a process of another user, in one of their kind or its programs, or where nothing else is', {
     skip: notRoot,
   }, () => {
     // In a mount namespace of its own, where nothing is but what it starts. It is called as a keeper is.
     const directory = mkdtempSync(join(tmpdir(), 'ctx-company-'));
     const script = join(directory, 'keeper.cjs');
     const companies = JSON.stringify(new URL('./possible-callers.js', import.meta.url).href);
+    writeFileSync(join(directory, 'serve'), 'setTimeout(() => {}, 60000);');
     writeFileSync(
       script,
       `import(${companies}).then(async ({ Company }) => {
         const { spawn } = require('node:child_process');
         const company = new Company();
         const said = [company.isThere()];
-        for (const options of [{ uid: 65534, gid: 65534 }, { argv0: '/x/keeper.cjs' }, {}]) {
-          const child = spawn('sleep', ['60'], { stdio: 'ignore', ...options });
+        const anyone = ['sleep', '60'];
+        // With the words of the program that a copy has ready.
+        const waiting = [process.execPath, 'serve'];
+        for (const [[program, word], options] of [
+          [anyone, { uid: 65534, gid: 65534 }],
+          [anyone, { argv0: '/x/keeper.cjs' }],
+          [waiting, { argv0: '/x/tree' }],
+          [waiting, {}],
+          [anyone, {}],
+        ]) {
+          const child = spawn(program, [word], { stdio: 'ignore', cwd: ${JSON.stringify(directory)}, ...options });
           await new Promise((resolve) => child.once('spawn', resolve));
           said.push(company.isThere());
           child.kill('SIGKILL');
@@ -328,7 +338,7 @@ describe('keepers of a store', () => {
     );
     try {
       const told = execFileSync('unshare', ['-m', process.execPath, script], { encoding: 'utf8' });
-      assert.equal(told, 'false false false true false\n');
+      assert.equal(told, 'false false false false true true false\n');
     } finally {
       rmSync(directory, { recursive: true });
     }

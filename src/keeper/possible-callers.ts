@@ -7,6 +7,12 @@ import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 
 const kinds = ['mnt', 'net', 'pid', 'user'] as const;
 
+/**
+ * A keeper or a copy of it, and the program that a copy has ready. Where another process has started such a program,
+ * that process is there, too.
+ */
+const ofKeepers = /\/(?:keeper\.cjs|tree\0serve)\0/;
+
 function placeOf(process: string): string {
   const namespaces = kinds.map((kind) => readlinkSync(`/proc/${process}/ns/${kind}`));
   return [...namespaces, readFileSync(`/proc/${process}/cgroup`, 'latin1')].join(' ');
@@ -28,7 +34,7 @@ export class Company {
     try {
       if (statSync(`/proc/${name}`).uid !== this.#user || placeOf(name) !== this.#place) return false;
       const words = readFileSync(`/proc/${name}/cmdline`, 'latin1');
-      return words !== '' && !words.includes('/keeper.cjs\0');
+      return words !== '' && !ofKeepers.test(words);
     } catch {
       return false; // it has ended, or is not to be seen
     }
