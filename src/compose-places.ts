@@ -1,7 +1,9 @@
 /** Where everything of a user's is, and the record that is there: the same for every verb and for the hook. */
+import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { type AuditPlaces, auditPlaces } from './audit/places.js';
 import type { ChainRecorder } from './audit/recorder.js';
+import { otherNames } from './base/mounted-names.js';
 import { nativeProgram } from './base/native-program.js';
 import { keepOwnRights } from './base/own-umask.js';
 import { composeRecorder } from './compose-recorder.js';
@@ -41,6 +43,7 @@ export function composePlaces(env: Readonly<Record<string, string | undefined>>,
   const root = ownPlace(objectRoot(env, directory), uid);
   const configuration = ownPlace(configurationDirectory(env, home), uid);
   const system = systemObjectsBeside(root);
+  const own = [directory, root, configuration, ...(system === undefined ? [] : [system])];
   const audit = auditPlaces(storePaths(directory).record, configuration, library);
   return {
     home,
@@ -49,7 +52,7 @@ export function composePlaces(env: Readonly<Record<string, string | undefined>>,
     system,
     audit,
     recorder: composeRecorder(audit, { root, uid, system }),
-    hidden: Object.freeze([directory, root, configuration, ...(system === undefined ? [] : [system])]),
+    hidden: Object.freeze([...own, ...otherNames(own, readFileSync('/proc/self/mountinfo', 'latin1'))]),
     operatorDirectories: Object.freeze([root, configuration]),
   };
 }

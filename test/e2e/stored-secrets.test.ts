@@ -1,7 +1,7 @@
 /** `ctx secret`: stored by a person, used by the proxy, held by no jail; a new value counts from the next request on. */
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { withoutOpenssl } from '../../src/network/certificate-fixture.js';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
@@ -51,6 +51,21 @@ forEitherUser((user) => {
     const records = JSON.stringify(recordsOf(stage.store));
     assert.ok(records.includes('secret/STORED'));
     for (const said of [stdout, stderr, listed.stdout, stored.stdout, records]) assert.ok(!said.includes(value));
+  });
+
+  const cannotMount = user.uid === 0 ? false : 'only root can mount';
+  test('the store is in no jail by another mount of its file system either', { skip: cannotMount }, async () => {
+    const value = 'tok-mounted-51c0ffee';
+    await set('MOUNTED', value);
+    const [whole, part] = [stage.makeDirectory('whole'), stage.makeDirectory('part')];
+    const mounts = `mount --bind '${dirname(stage.store)}' '${whole}'; mount --bind '${stage.store}/secret' '${part}'`;
+    const look = `grep -rhs tok-mounted '${whole}' '${part}'`;
+    const exec = `'${stage.program}' exec --read '${whole}' --read '${part}' -- sh -c "echo ran; $1"`;
+    const argv = ['unshare', '-m', 'sh', '-euc', `${mounts}; eval "$1"; ${exec}`, 'sh', look];
+    const { stdout, stderr } = await stage.start(stage.project(), argv).finished;
+    const [outside, inside = ''] = stdout.split('ran\n');
+    assert.ok(outside?.includes(value), stderr);
+    assert.deepEqual([inside, /keeps its own files/.test(stderr)], ['', true], stderr);
   });
 
   test('a new value counts from the next request on, in a jail that is kept', { skip }, async () => {
