@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { type AuditPlaces, auditPlaces } from './audit/places.js';
 import type { ChainRecorder } from './audit/recorder.js';
-import { otherNames } from './base/mounted-names.js';
 import { nativeProgram } from './base/native-program.js';
 import { keepOwnRights } from './base/own-umask.js';
 import { composeRecorder } from './compose-recorder.js';
 import { storePaths } from './vault/store/layout.js';
+import { otherNames } from './vault/store/mounted-names.js';
 import { openStore, type Store } from './vault/store/store.js';
 import {
   canonicalPlace,
