@@ -23,12 +23,17 @@ export function composeRecorder(places: AuditPlaces, objects: ProjectionPlaces):
     onRotated: (_chain, _end, recorder) => {
       if (sealing) return;
       sealing = true;
-      seal(places, recorder).catch((error: unknown) => {
-        // The segments stay, and `ctx audit verify` says that they are not signed yet.
-        process.emitWarning(
-          `the record could not be sealed: ${error instanceof Error ? error.message : String(error)}`,
-        );
-      });
+      seal(places, recorder)
+        .catch((error: unknown) => {
+          // The segments stay, and `ctx audit verify` says that they are not signed yet.
+          process.emitWarning(
+            `the record could not be sealed: ${error instanceof Error ? error.message : String(error)}`,
+          );
+        })
+        // A process that stays ends many a segment.
+        .finally(() => {
+          sealing = false;
+        });
     },
   });
 }
