@@ -2,7 +2,7 @@
 import type { Json } from '../base/canonical-json.js';
 import type { AnchorPoint } from './anchor.js';
 import { type Body, types } from './format.js';
-import { hostChain } from './layout.js';
+import { hostChain, isChainName } from './layout.js';
 import { headStatement, isSignedBy, type KeyAction, keyId, keyStatement } from './signature.js';
 
 export interface Seal {
@@ -55,6 +55,7 @@ export class HostHistory {
     switch (body.type) {
       case types.chain: {
         const chain = text(facts, 'chain');
+        if (!isChainName(chain)) return 'it announces a chain with a name that no chain has';
         this.#announced.set(chain, [...(this.#announced.get(chain) ?? []), text(facts, 'head')]);
         const wasSealed = this.#seals.some((seal) => seal.chain === chain);
         return wasSealed ? `chain ${chain} began anew after it was sealed` : undefined;

@@ -16,18 +16,21 @@ const file = (path: string, text = '') => {
 };
 
 describe('a reader of a record', () => {
-  it('finds the chains that have a file, the host’s first', () => {
+  it('finds the chains that have begun, the host’s first', () => {
     assert.deepEqual(directoryReader(join(base, 'none')).chains(), []);
-    file('agent/b/lock');
-    file('agent/a/lock');
+    file('agent/b/1');
+    file('agent/a/1');
+    file('agent/locked/lock');
     mkdirSync(join(base, 'agent/empty'));
     mkdirSync(join(base, 'person'));
-    file('agent/.hidden/lock');
+    file('agent/.hidden/1');
     file('key/x.pub');
     assert.deepEqual(reader.chains(), ['agent/a', 'agent/b']);
     file('person/lock');
+    assert.deepEqual(reader.chains(), ['agent/a', 'agent/b'], 'it is about to begin');
+    file('person/1');
     assert.deepEqual(reader.chains(), ['person', 'agent/a', 'agent/b']);
-    file('host/lock');
+    file('host/1');
     assert.deepEqual(reader.chains(), ['host', 'person', 'agent/a', 'agent/b']);
   });
 

@@ -35,8 +35,9 @@ export function directoryReader(record: string): RecordReader {
   return {
     chains() {
       const agents = namesIn(join(record, 'agent')).map(agentChain).filter(isChainName);
-      const top = [hostChain, personChain].filter((chain) => namesIn(directoryOf(chain)).length > 0);
-      return [...top, ...agents.filter((chain) => namesIn(directoryOf(chain)).length > 0)];
+      // Where there is a lock alone, a chain is about to begin, or what would have begun it was killed.
+      const hasBegun = (chain: string) => namesIn(directoryOf(chain)).some((name) => name !== 'lock');
+      return [hostChain, personChain, ...agents].filter(hasBegun);
     },
     files: (chain) => namesIn(directoryOf(chain)),
     read(chain, file) {

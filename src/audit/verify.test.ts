@@ -33,6 +33,8 @@ it('what a crash left and was set aside is told of where it was changed since', 
     );
     writeFileSync(join(directory, torn[0] ?? ''), 'half a red');
     assert.match(told().join(), /differs from what was set aside/);
+    rmSync(join(directory, torn[0] ?? ''));
+    assert.match(told().join(), /was set aside and is missing/);
   } finally {
     place.remove();
   }
@@ -108,8 +110,10 @@ describe('a record that is whole', () => {
   it('that was never sealed says so', () => {
     const place = recordPlace();
     place.recorder().append({ type: 'exec', object: 'x', status: 'ok' });
-    const found = verify({ reader: directoryReader(place.directory), anchors: [], trusted: [original.publicKey] });
+    const found = verify({ reader: directoryReader(place.directory), anchors: [] });
+    const made = verify({ reader: directoryReader(place.directory), anchors: [], trusted: [original.publicKey] });
     place.remove();
+    assert.deepEqual([made.ok, faults(made)], [false, ['key host']], 'it does not begin with that key');
     assert.equal(found.ok, true);
     assert.deepEqual(warned(found), ['key host: nothing is sealed yet: ctx audit seal']);
     assert.ok(!found.proves.some((text) => text.includes('signed')));
@@ -131,6 +135,8 @@ describe('an anchor of a record', () => {
     const failing = { name: 'root', read: () => assert.fail('no such device') };
     const unread = verified(undefined, { anchors: [failing] });
     assert.deepEqual([unread.ok, warned(unread)], [true, ['anchor host: anchor root cannot be read: no such device']]);
+    assert.deepEqual([unread.anchors, unread.proves.filter((text) => text.includes('anchored'))], [[], []]);
+    assert.ok(unread.cannot.some((text) => /^that the record is the one that was anchored.*\(root\)$/.test(text)));
     const emptied: AnchorState = {
       kind: 'points',
       points: [{ counter: 1, seq: 99, head: '', root: original.publicKey }],

@@ -82,20 +82,22 @@ function counterFindings(reader: RecordReader, chain: string, recorded: Totals, 
   });
 }
 
-/** Files of torn ends that no record tells of. */
+/** Files of torn ends that are not as a record tells of them, or of which none does. */
 function tornFindings(reader: RecordReader, chain: string, told: ReadonlyMap<string, string>): readonly Finding[] {
   const hasher = new Hasher();
-  return reader
-    .files(chain)
-    .filter(isTornName)
-    .flatMap((file): Finding[] => {
+  const files = reader.files(chain);
+  const missing = [...told.keys()].filter((file) => !files.includes(file));
+  return [
+    ...missing.map((file): Finding => ({ fault: 'torn', chain, text: `${file} was set aside and is missing` })),
+    ...files.filter(isTornName).flatMap((file): Finding[] => {
       const digest = told.get(file);
       if (digest === undefined)
         return [{ fault: 'torn', chain, text: `${file} was set aside, and no record mentions it yet` }];
       return hasher.of(reader.read(chain, file)) === digest
         ? []
         : [{ fault: 'torn', chain, text: `${file} differs from what was set aside` }];
-    });
+    }),
+  ];
 }
 
 interface Expected {
@@ -175,14 +177,16 @@ function checkChain(
 function anchorFindings(
   history: HostHistory,
   anchors: VerifyRequest['anchors'],
-): { problems: Finding[]; warnings: Finding[] } {
+): { problems: Finding[]; warnings: Finding[]; unread: readonly string[] } {
   const problems: Finding[] = [];
   const warnings: Finding[] = [];
+  const unread: string[] = [];
   for (const { name, read: readAnchor } of anchors) {
     let state: AnchorState;
     try {
       state = readAnchor();
     } catch (error) {
+      unread.push(name);
       warnings.push({
         fault: 'anchor',
         chain: hostChain,
@@ -200,7 +204,7 @@ function anchorFindings(
       });
     }
   }
-  return { problems, warnings };
+  return { problems, warnings, unread };
 }
 
 /** Anchors that seals tell of, with which nothing was compared. */
@@ -222,28 +226,22 @@ function uncomparedFindings(unread: readonly string[], retired: readonly string[
 
 function keyFindings(history: HostHistory, trusted: readonly string[]): { problems: Finding[]; warnings: Finding[] } {
   const { root } = history;
+  const found = (text: string): Finding => ({ fault: 'key', chain: hostChain, text });
+  if (root === undefined && trusted.length === 0) {
+    return { problems: [], warnings: [found('nothing is sealed yet: ctx audit seal')] };
+  }
+  // Anyone can make a record that no key has signed.
   if (root === undefined)
-    return {
-      problems: [],
-      warnings: [{ fault: 'key', chain: hostChain, text: 'nothing is sealed yet: ctx audit seal' }],
-    };
+    return { problems: [found('nothing in it is signed, by the trusted key or another')], warnings: [] };
   if (trusted.length === 0) {
     return {
       problems: [],
-      warnings: [
-        { fault: 'key', chain: hostChain, text: `no trusted key was given: compare ${root} with the one you exported` },
-      ],
+      warnings: [found(`no trusted key was given: compare ${root} with the one you exported`)],
     };
   }
   if (trusted.includes(root)) return { problems: [], warnings: [] };
   return {
-    problems: [
-      {
-        fault: 'key',
-        chain: hostChain,
-        text: `the record begins with key ${keyId(root)}, which is not the trusted key`,
-      },
-    ],
+    problems: [found(`the record begins with key ${keyId(root)}, which is not the trusted key`)],
     warnings: [],
   };
 }
@@ -251,7 +249,7 @@ function keyFindings(history: HostHistory, trusted: readonly string[]): { proble
 function statements(
   chains: readonly ChainVerdict[],
   history: HostHistory,
-  anchors: readonly string[],
+  anchors: { readonly read: readonly string[]; readonly unread: readonly string[] },
   trusted: boolean,
 ) {
   const sum = (of: (chain: ChainVerdict) => number) => chains.reduce((total, chain) => total + of(chain), 0);
@@ -263,10 +261,10 @@ function statements(
       : [
           `${sum(({ sealed }) => sealed)} records are as they were when they were signed${trusted ? ', by the trusted key' : ''}`,
         ]),
-    ...(anchors.length === 0
+    ...(anchors.read.length === 0
       ? []
       : [
-          `no sealed record was rewritten since it was anchored, unless by someone who could also rewrite the anchor (${anchors.join(', ')})`,
+          `no sealed record was rewritten since it was anchored, unless by someone who could also rewrite the anchor (${anchors.read.join(', ')})`,
         ]),
     'every refusal that was counted is recorded, or waits to be',
   ];
@@ -279,6 +277,11 @@ function statements(
     ...(trusted
       ? []
       : ['whose key it is: anyone who can write the store could have made a complete record of their own']),
+    ...(anchors.unread.length === 0
+      ? []
+      : [
+          `that the record is the one that was anchored: nothing was compared with what could not be read (${anchors.unread.join(', ')})`,
+        ]),
     'that a record was true when it was written: any process that runs as you can write records',
     'what happened and was never recorded: paths that do not exist in a jail leave no trace',
   ];
@@ -312,10 +315,13 @@ export function verify({ reader, anchors, retired, trusted = [] }: VerifyRequest
   const anchored = anchorFindings(history, anchors);
   const unread = history.anchors.filter((named) => !anchors.some(({ name }) => name === named));
   const uncompared = uncomparedFindings(unread, retired);
-  const keys = keyFindings(history, trusted);
+  const keys =
+    hostIsBroken && history.root === undefined ? { problems: [], warnings: [] } : keyFindings(history, trusted);
   const all = [...problems, ...(hostIsBroken ? [] : [...anchored.problems, ...uncompared.problems]), ...keys.problems];
   const chains = checked.map(({ verdict }) => verdict);
-  const read = anchors.map(({ name }) => name).filter((name) => history.pointsOf(name).length > 0);
+  const given = anchors.map(({ name }) => name).filter((name) => history.pointsOf(name).length > 0);
+  const isUnread = (name: string) => anchored.unread.includes(name);
+  const read = given.filter((name) => !isUnread(name));
   return {
     version: 1,
     ok: all.length === 0,
@@ -330,7 +336,7 @@ export function verify({ reader, anchors, retired, trusted = [] }: VerifyRequest
     keys: history.keys,
     anchors: read,
     ...(all.length === 0
-      ? statements(chains, history, read, trusted.length > 0)
+      ? statements(chains, history, { read, unread: given.filter(isUnread) }, trusted.length > 0)
       : {
           proves: ['that something is wrong: see the first problem'],
           cannot: ['who did it, and what was there before'],
