@@ -12,6 +12,7 @@ import json
 import os
 import re
 import sys
+from decimal import Decimal
 
 # --- BLAKE3, hash mode, 32 bytes out -------------------------------------------------------------------------------------
 
@@ -119,18 +120,33 @@ class Bad(Exception):
     """The first thing that is wrong, and where."""
 
 
-LAYERS = ("hook", "guard", "proxy", "network", "jail")
-SEGMENT = re.compile(r"\d{12,16}\.jsonl")
+def bad_if(wrong, problem):
+    if wrong:
+        raise Bad(problem)
+
+
+STATUSES, LAYERS = ("begin", "ok", "failed", "denied"), ("hook", "guard", "proxy", "network", "jail")
+MEMBERS = {"agent", "count", "facts", "layer", "object", "seq", "session", "status", "ts", "type"}
+SEGMENT = re.compile("[0-9]{12,16}[.]jsonl")
+TORN = re.compile("torn[.][0-9]{12,16}")
+CHAIN = re.compile("host|person|agent/[a-zA-Z0-9][a-zA-Z0-9._+-]{0,63}")
 LINE = re.compile(rb'\["([0-9a-f]{64})",(\{.*\})\]', re.DOTALL)
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 
 
 def number_text(value):
-    """As JSON.stringify writes it; only whole numbers are in records that this program makes sense of."""
-    if isinstance(value, int):
+    """As JSON.stringify writes it: the fewest digits that mean it, with an exponent where it is very large or very small."""
+    if isinstance(value, int) and abs(value) < 2**53:
         return str(value)
-    whole = value == int(value) if abs(value) < 1e21 else False
-    return str(int(value)) if whole else repr(value)
+    sign, digits, exponent = Decimal(repr(float(value))).normalize().as_tuple()
+    text, point = "".join(map(str, digits)), len(digits) + exponent
+    if not -6 < point <= 21:
+        whole = f"{text[0]}{'.' if text[1:] else ''}{text[1:]}e{point - 1:+d}"
+    elif point <= 0:
+        whole = "0." + "0" * -point + text
+    else:
+        whole = text.ljust(point, "0")[:point] + ("." + text[point:] if text[point:] else "")
+    return "-" * sign + whole
 
 
 def string_text(value):
@@ -157,26 +173,30 @@ def canonical(value):
     return "{" + ",".join(f"{string_text(key)}:{canonical(value[key])}" for key in keys) + "}"
 
 
+def is_count(value, least=1):
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value < 10**15
+
+
+def text_of(facts, name):
+    return facts[name] if isinstance(facts.get(name), str) else ""
+
+
 def body_of(data, chain, seq):
     try:
         text = data.decode("utf-8")
         body = json.loads(text)
-    except (UnicodeDecodeError, ValueError) as error:
+        is_canonical = canonical(body) == text
+    except (ArithmeticError, RecursionError, TypeError, ValueError) as error:
         raise Bad(f"its body is not JSON: {error}")
-    if canonical(body) != text:
-        raise Bad("its body is not canonical JSON")
-    if body.get("seq") != seq:
-        raise Bad(f"expected number {seq}, found {body.get('seq')}")
-    if set(body) - {"agent", "count", "facts", "layer", "object", "seq", "session", "status", "ts", "type"}:
-        raise Bad("it has members that no record has")
-    if body.get("agent") != (chain[6:] if chain.startswith("agent/") else None):
-        raise Bad("it is of another agent")
-    if body.get("status") not in ("begin", "ok", "failed", "denied") or not isinstance(body.get("type"), str):
-        raise Bad("its status or type is wrong")
-    if not TIME.fullmatch(str(body.get("ts"))) or not isinstance(body.get("object"), str):
-        raise Bad("its time or object is wrong")
-    if body["status"] == "denied" and body.get("layer") not in LAYERS:
-        raise Bad("a refusal has to name its layer")
+    bad_if(not is_canonical, "its body is not canonical JSON")
+    bad_if(not is_count(body.get("seq")) or body["seq"] != seq, f"expected number {seq}, found {body.get('seq')}")
+    bad_if(not {"agent", "session"} <= set(body) <= MEMBERS, "it has members that no record has, or lacks some")
+    bad_if(body["agent"] != (chain[6:] if chain.startswith("agent/") else None), "it is of another agent")
+    bad_if(body.get("status") not in STATUSES or not isinstance(body.get("type"), str), "its status or type is wrong")
+    bad_if(not TIME.fullmatch(str(body.get("ts"))) or not isinstance(body.get("object"), str), "its time or object is wrong")
+    bad_if(not isinstance(body["session"], (str, type(None))) or not isinstance(body.get("facts", {}), dict), "its session or facts are wrong")
+    bad_if(not is_count(body.get("count", 1)) or body.get("layer", "hook") not in LAYERS, "its count or layer is wrong")
+    bad_if(body["status"] == "denied" and "layer" not in body, "a refusal has to name its layer")
     return body
 
 
@@ -184,6 +204,7 @@ class Chain:
     def __init__(self, record, name):
         self.name, self.directory = name, os.path.join(record, *name.split("/"))
         self.seq, self.head, self.heads, self.denials, self.problem, self.notes = 0, "0" * 64, {}, {}, None, []
+        self.files = sorted(os.listdir(self.directory)) if os.path.isdir(self.directory) else []
 
     def read(self, name):
         with open(os.path.join(self.directory, name), "rb") as file:
@@ -192,71 +213,65 @@ class Chain:
     def replay(self, visit=lambda body, head: None):
         where = self.name
         try:
-            files = sorted(os.listdir(self.directory)) if os.path.isdir(self.directory) else []
-            closed, time = True, ""
-            for name in filter(SEGMENT.fullmatch, files):
+            closed, time, torn = True, "", {}
+            for name in filter(SEGMENT.fullmatch, self.files):
                 where = f"{self.name} {name}:1"
-                if not closed:
-                    raise Bad("the segment before it was not ended")
-                if name != f"{self.seq + 1:012d}.jsonl":
-                    raise Bad(f"expected segment {self.seq + 1:012d}.jsonl: records are missing")
+                bad_if(not closed, "the segment before it was not ended")
+                bad_if(name != f"{self.seq + 1:012d}.jsonl", f"expected segment {self.seq + 1:012d}.jsonl: records are missing")
                 lines = self.read(name).split(b"\n")
-                if lines.pop() != b"":
-                    self.notes.append(f"{where}: the end is torn")
+                rest = lines.pop()
                 closed = False
                 for index, line in enumerate(lines):
                     where = f"{self.name} {name}:{index + 1} record {self.seq + 1}"
                     found = LINE.fullmatch(line)
-                    if closed or not found:
-                        raise Bad("this line is not a record, or stands behind the end of its segment")
+                    bad_if(closed or not found, "this line is not a record, or stands behind the end of its segment")
                     head, data = found[1].decode(), found[2]
-                    if blake3(bytes.fromhex(self.head) + data) != head:
-                        raise Bad("its digest does not match: it was changed, or a record before it was removed or moved")
+                    bad_if(blake3(bytes.fromhex(self.head) + data) != head, "its digest does not match: it was changed, or a record before it was removed or moved")
                     body = body_of(data, self.name, self.seq + 1)
                     facts = body.get("facts", {})
-                    if (body["type"] == "audit.open") != (index == 0):
-                        raise Bad("audit.open has to be first in a segment, and nowhere else")
-                    if index == 0 and (facts.get("chain") != self.name or facts.get("format") != 1):
-                        raise Bad(f"its segment is of chain {facts.get('chain')}")
-                    if body["ts"] < time and body["type"] != "audit.clock":
-                        raise Bad("its time is before that of the record before it")
-                    if body["ts"] < time:
-                        self.notes.append(f"{where}: the clock was set back")
-                    if body["type"] == "audit.torn" and facts.get("lines", 0) > 0:
-                        raise Bad("before it were whole lines that are not records: a crash does not leave that")
+                    bad_if((body["type"] == "audit.open") != (index == 0), "audit.open has to be first in a segment, and nowhere else")
+                    bad_if(index == 0 and (facts.get("chain") != self.name or facts.get("format") is True or facts.get("format") != 1), f"its segment is of chain {facts.get('chain')}")
+                    bad_if(body["ts"] < time and body["type"] != "audit.clock", "its time is before that of the record before it")
+                    self.notes += [f"{where}: the clock was set back"] if body["ts"] < time else []
+                    bad_if(body["type"] == "audit.torn" and is_count(facts.get("lines")), "before it were whole lines that are not records: a crash does not leave that")
                     if body["type"] == "audit.torn":
                         self.notes.append(f"{where}: a torn end was kept aside as {facts.get('file')}")
+                        torn[text_of(facts, "file")] = facts.get("digest")
                     if body["status"] == "denied":
                         self.denials[body["layer"]] = self.denials.get(body["layer"], 0) + body.get("count", 1)
                     closed, time, self.seq, self.head = body["type"] == "audit.close", body["ts"], self.seq + 1, head
                     self.heads[self.seq] = head
                     visit(body, head)
+                bad_if(rest and closed, "something stands behind the end of its segment")
+                self.notes += [f"{where}: the end is torn"] if rest else []
             where = self.name
-            if self.seq == 0 or closed:
-                raise Bad(f"record {self.seq + 1} is missing")
+            aside = sorted({*filter(TORN.fullmatch, self.files), *torn})
+            differ = [name for name in aside if name not in self.files or blake3(self.read(name)) != torn.get(name)]
+            self.notes += [f"{where}: {name} is not what a record says was kept aside" for name in differ]
+            bad_if(self.seq == 0 or closed, f"record {self.seq + 1} is missing")
         except Bad as bad:
             self.problem = f"{where}: {bad}"
         return self
 
     def compare_counters(self):
-        state = {"totals": {}, "watched": []}
-        if os.path.exists(os.path.join(self.directory, "denials.json")):
+        expected = {}
+        if "denials.json" in self.files:
             try:
                 state = json.loads(self.read("denials.json"))
                 expected = dict(state["totals"])
-                for each in state["watched"]:
-                    if each["count"]:
-                        expected[each["entry"]["layer"]] = expected.get(each["entry"]["layer"], 0) - each["count"]
-                for each in state["intents"]:
-                    if each["seq"] > self.seq:
-                        expected[each["layer"]] = expected.get(each["layer"], 0) - each["count"]
-            except (ValueError, KeyError, TypeError, AttributeError):
+                waiting = [(each["entry"].get("layer", "proxy"), each["count"]) for each in state["watched"]]
+                owed = [(each["layer"], each["count"]) for each in state["intents"] if each["seq"] > self.seq]
+                counts = [*expected.values(), *(count for _, count in waiting + owed), *(each["since"] for each in state["watched"])]
+                entries = [(each["key"], each["entry"]["type"], each["entry"]["object"], each["entry"]["status"]) for each in state["watched"]]
+                is_whole = all(isinstance(word, str) for entry in entries for word in entry) and all(entry[3] in STATUSES for entry in entries)
+                if state["version"] != 1 or not is_whole or not all(is_count(count, 0) for count in counts):
+                    raise ValueError
+                for layer, count in waiting + owed:
+                    expected[layer] = expected.get(layer, 0) - count
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 raise Bad("denials.json cannot be read")
-        else:
-            expected = {}
         for layer in LAYERS:
-            if expected.get(layer, 0) != self.denials.get(layer, 0):
-                raise Bad(f"{layer} counted {expected.get(layer, 0)} refusals, and {self.denials.get(layer, 0)} are recorded")
+            bad_if(expected.get(layer, 0) != self.denials.get(layer, 0), f"{layer} counted {expected.get(layer, 0)} refusals, and {self.denials.get(layer, 0)} are recorded")
 
 
 class Host:
@@ -268,58 +283,59 @@ class Host:
     def visit(self, body, head):
         facts, seq = body.get("facts", {}), body["seq"]
         self.heads[seq] = head
+        chain, name = text_of(facts, "chain"), text_of(facts, "anchor")
         if body["type"] == "audit.chain":
-            if any(seal["chain"] == facts["chain"] for seal in self.seals):
-                raise Bad(f"chain {facts['chain']} began anew after it was sealed")
-            self.genesis[facts["chain"]] = facts["head"]
+            bad_if(not CHAIN.fullmatch(chain), "it announces a chain with a name that no chain has")
+            bad_if(any(seal["chain"] == chain for seal in self.seals), f"chain {chain} began anew after it was sealed")
+            self.genesis[chain] = text_of(facts, "head")
         elif body["type"] == "audit.key":
-            self.key(facts.get("action"), facts.get("public", ""), facts.get("by", ""), facts.get("signature", ""))
+            self.key(*(text_of(facts, member) for member in ("action", "public", "by", "signature")))
         elif body["type"] == "audit.seal":
-            key = facts.get("key", "")
-            if self.keys.get(key) != "in use":
-                raise Bad(f"it is sealed with a key that is {self.keys.get(key, 'unknown')}")
+            key, given = text_of(facts, "key"), facts.get("anchors", {})
+            bad_if(self.keys.get(key) != "in use", f"it is sealed with a key that is {self.keys.get(key, 'unknown')}")
             text = f"ctxfs audit head v1\n{facts.get('chain')}\n{facts.get('seq')}\n{facts.get('head')}\n"
-            if not is_signed(key, text, facts.get("signature", "")):
-                raise Bad("its signature is not valid")
-            if facts["chain"] == "host" and self.heads.get(facts["seq"]) != facts["head"]:
-                raise Bad("it seals another host chain")
-            self.seals.append({**facts, "at": seq, "at_head": head})
+            bad_if(not is_signed(key, text, text_of(facts, "signature")), "its signature is not valid")
+            bad_if(not is_count(facts.get("seq")) or not isinstance(given, dict), "its number or anchors are wrong")
+            bad_if(chain == "host" and self.heads.get(facts["seq"]) != facts.get("head"), "it seals another host chain")
+            self.seals.append({"chain": chain, "seq": facts["seq"], "head": facts.get("head"), "anchors": given, "at": seq})
         elif body["type"] == "audit.anchor":
             # Of the last seal that has the counter: one that failed is given again, by another seal.
-            name = facts.get("anchor")
-            given = [seal["at"] for seal in self.seals if name in seal.get("anchors", {}) and seal["anchors"][name] == facts.get("counter")]
+            given = [seal["at"] for seal in self.seals if name in seal["anchors"] and seal["anchors"][name] == facts.get("counter")]
             self.failed.update((name, at) for at in given[-1:])
 
     def key(self, action, public, by, signature):
         expected = public if action == "made" else self.current
-        if by != expected or not is_signed(by, f"ctxfs audit key v1\n{action}\n{public}\n", signature):
-            raise Bad("a statement about a key is not signed by the required key")
+        bad_if(by != expected or not is_signed(by, f"ctxfs audit key v1\n{action}\n{public}\n", signature), "a statement about a key is not signed by the required key")
         if action == "revoked" and public in self.keys:
             self.keys[public] = "revoked"
             return
-        if action == "revoked" or public in self.keys or (action == "made" and self.root):
-            raise Bad("a key came into use twice, or was revoked and never in use")
+        bad_if(action == "revoked" or public in self.keys or (action == "made" and self.root), "a key came into use twice, or was revoked and never in use")
         if self.current:
             self.keys[self.current] = "rotated"
         self.keys[public], self.current, self.root = "in use", public, self.root or public
 
     def compare_anchor(self, name, path):
-        with open(path, encoding="utf-8") as file:
-            points = [json.loads(line) for line in file if line.strip()]
-        for point in points:
-            if self.heads.get(point["seq"]) != point["head"]:
-                raise Bad(f"anchor {name}: its head for record {point['seq']} of the host chain does not match: the record was rewritten or cut off")
-        if points and self.root and points[-1]["root"] != self.root:
-            raise Bad(f"anchor {name}: it belongs to a record that begins with another key")
-        given = [seal for seal in self.seals if name in seal.get("anchors", {}) and (name, seal["at"]) not in self.failed]
-        if not points and len(given) > 1:
-            raise Bad(f"anchor {name}: it is empty")
+        """What is to be said of one that cannot be read."""
+        try:
+            lines = open(path, "rb").read().decode(errors="replace").split("\n") if os.path.exists(path) else []
+            points = [json.loads(line) for line in lines if line]
+            if not all(is_count(each["counter"], 0) and is_count(each["seq"], 0) and isinstance(each["head"] + each["root"], str) for each in points):
+                raise ValueError("it has lines that are no points")
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            return [f"host: anchor {name} cannot be read: {error}"]
+        for before, point in zip([{"counter": -1}, *points], points):
+            bad_if(point["counter"] <= before["counter"], f"anchor {name}: its points are out of order")
+            bad_if(self.heads.get(point["seq"]) != point["head"], f"anchor {name}: its head for record {point['seq']} of the host chain does not match: the record was rewritten or cut off")
+        bad_if(points and self.root and points[-1]["root"] != self.root, f"anchor {name}: it belongs to a record that begins with another key")
+        bad_if(not points and sum(name in seal["anchors"] and (name, seal["at"]) not in self.failed for seal in self.seals) > 1, f"anchor {name}: it is empty")
+        return []
 
 
 def chains_of(record):
     agents = os.path.join(record, "agent")
     names = ["person"] + [f"agent/{name}" for name in (sorted(os.listdir(agents)) if os.path.isdir(agents) else [])]
-    return [name for name in names if os.path.isdir(os.path.join(record, *name.split("/")))]
+    # Where there is a lock alone, no chain has begun.
+    return [name for name in names if CHAIN.fullmatch(name) and set(Chain(record, name).files) - {"lock"}]
 
 
 def verify(record, trusted=None, anchors=()):
@@ -345,11 +361,10 @@ def verify(record, trusted=None, anchors=()):
         notes += chain.notes
         counts[name] = (chain.seq, max((seal["seq"] for seal in seals), default=0))
     try:
-        if trusted and history.root and history.root != trusted:
-            raise Bad("the record begins with a key that is not the trusted one")
+        bad_if(trusted and history.root != trusted and (history.root or not host.problem), "the record does not begin with the trusted key")
         for name, path in anchors if not host.problem else ():
-            history.compare_anchor(name, path)
-        named = {name for seal in history.seals for name in seal.get("anchors", {}) if (name, seal["at"]) not in history.failed}
+            notes += history.compare_anchor(name, path)
+        named = {name for seal in history.seals for name in seal["anchors"] if (name, seal["at"]) not in history.failed}
         notes += [f"host: seals name anchor {name}, with which nothing was compared" for name in sorted(named - {name for name, _ in anchors})]
     except Bad as bad:
         problems.append(f"host: {bad}")
@@ -360,28 +375,21 @@ def main(words):
     trusted, anchors, places = None, [], []
     as_json = "--json" in words
     words = [word for word in words if word != "--json"]
-    while words:
-        word = words.pop(0)
+    while words and (word := words.pop(0)):
         if word == "--key" and words:
             trusted = words.pop(0)
         elif word == "--anchor" and words and "=" in words[0]:
             anchors.append(tuple(words.pop(0).split("=", 1)))
-        elif not word.startswith("-"):
-            places.append(word)
         else:
-            places = []
-            break
-    if len(places) != 1:
+            places.append(word)
+    if len(places) != 1 or places[0].startswith("-"):
         print(__doc__.split("\n\n")[1], file=sys.stderr)
         return 2
     problems, notes, counts = verify(places[0], trusted, anchors)
     if as_json:
         print(json.dumps({"ok": not problems, "problems": problems, "notes": notes, "chains": {name: {"records": count[0], "sealed": count[1]} for name, count in counts.items()}}))
     else:
-        for problem in problems:
-            print(f"BAD {problem}")
-        for note in notes:
-            print(f"note {note}")
+        sys.stdout.writelines([f"BAD {problem}\n" for problem in problems] + [f"note {note}\n" for note in notes])
         for name, (records, sealed) in counts.items():
             print(f"{'bad' if any(problem.startswith(name) for problem in problems) else 'ok '} {name}: {records} records, sealed up to {sealed}")
     return 1 if problems else 0
