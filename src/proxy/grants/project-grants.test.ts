@@ -83,6 +83,8 @@ describe('the defaults of a project', () => {
   it('of an older format, or of another place, are to be confirmed again', () => {
     const { origin, digest } = confirmed();
     const { trusted } = storePaths(host.store.directory);
+    const otherDevice = 0x7_0707n;
+    const device = (number: bigint) => `${number}:${statSync(origin).ino}`;
     for (const [more, kind] of [
       [{}, 'confirmed'],
       [{ format: 1 }, 'unconfirmed'],
@@ -90,6 +92,11 @@ describe('the defaults of a project', () => {
       [{ origin: base }, 'unconfirmed'],
       [{ digest: 'other' }, 'unconfirmed'],
       [{ identity: 'other' }, 'unconfirmed'],
+      // Disks are numbered anew when the machine starts again; a record of before has no word of that.
+      [{ identity: device(otherDevice) }, 'unconfirmed'],
+      [{ identity: device(otherDevice), boot: 'another' }, 'confirmed'],
+      [{ identity: device(otherDevice), boot: undefined }, 'confirmed'],
+      [{ identity: `${device(otherDevice)}1`, boot: 'another' }, 'unconfirmed'],
     ] as const) {
       storeConfirmed(host, origin, digest, none);
       const own = readdirSync(trusted).map((name) => join(trusted, name));

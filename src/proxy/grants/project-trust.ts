@@ -8,14 +8,16 @@
 import { dirname, join } from 'node:path';
 import type { ProjectDefaults } from '../../authority/project-file.js';
 import { readWholeJson, removeDurably, writeFileAtomic } from '../../base/atomic-file.js';
+import { currentBoot } from '../../base/boot.js';
 import { canonicalPath } from '../../base/canonical-path.js';
-import { identityOf } from '../../base/directory-identity.js';
+import { type InodeIdentity, identityOf, isIdentity } from '../../base/directory-identity.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { projectFileBytes } from '../../base/limits/objects.js';
 import { makeDirectory } from '../../base/make-directory.js';
 import { sha256 } from '../../base/sha256.js';
-import { having, integer, ofShape, word } from '../../base/shape.js';
+import { having, integer, ofShape, optional, word } from '../../base/shape.js';
 import { readSmallFile } from '../../base/small-file.js';
+import { isStillRoot } from '../../vault/store/known-roots.js';
 import { storePaths, vaultId } from '../../vault/store/layout.js';
 import type { Host } from '../host.js';
 
@@ -40,7 +42,9 @@ export type ProjectState =
 interface Confirmed {
   readonly format: number;
   readonly origin: string;
-  readonly identity: string;
+  readonly identity: InodeIdentity;
+  /** Of the machine, when it was confirmed: the device may have another number after the next one. */
+  readonly boot?: string;
   readonly digest: string;
   readonly defaults: ProjectDefaults;
 }
@@ -75,9 +79,21 @@ export function readProject(origin: string): ProjectText | undefined {
 }
 
 function readConfirmed(host: TrustHost, origin: string): Confirmed | undefined {
-  const shape = having({ format: integer(0), origin: word, identity: word, digest: word, defaults: having({}) });
+  const shape = having({
+    format: integer(0),
+    origin: word,
+    identity: word,
+    boot: optional(word),
+    digest: word,
+    defaults: having({}),
+  });
   const found = ofShape<Confirmed>(readWholeJson(recordOf(host, origin)), shape);
-  return found?.format === format && found.origin === origin ? found : undefined;
+  return found?.format === format && found.origin === origin && isIdentity(found.identity) ? found : undefined;
+}
+
+/** As a vault knows its roots: disks and mounts are numbered anew, and the directory is the same. */
+function isOf({ identity, boot = '' }: Confirmed, origin: string): boolean {
+  return isStillRoot({ is: identity, boot }, identityOf(origin), currentBoot());
 }
 
 const unconfirmed = (digest: string | null, reason: string): ProjectState => ({ kind: 'unconfirmed', digest, reason });
@@ -96,14 +112,14 @@ export function projectAt(host: TrustHost, origin: string): ProjectState {
   const known = readConfirmed(host, origin);
   if (known === undefined) return unconfirmed(digest, 'it is not confirmed');
   if (known.digest !== digest) return unconfirmed(digest, 'it has changed since it was confirmed');
-  if (known.identity !== identityOf(origin)) {
+  if (!isOf(known, origin)) {
     return unconfirmed(digest, 'it was confirmed for another directory that was here');
   }
   return { kind: 'confirmed', digest, defaults: known.defaults };
 }
 
 export function storeConfirmed(host: TrustHost, origin: string, digest: string, defaults: ProjectDefaults): void {
-  const record: Confirmed = { format, origin, identity: identityOf(origin), digest, defaults };
+  const record: Confirmed = { format, origin, identity: identityOf(origin), boot: currentBoot(), digest, defaults };
   const path = recordOf(host, origin);
   makeDirectory(dirname(path));
   writeFileAtomic(path, `${JSON.stringify(record)}\n`, { durable: true, mode: 0o600 });

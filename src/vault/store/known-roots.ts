@@ -41,6 +41,11 @@ export function settledRoot(known: KnownRoot | undefined, found: InodeIdentity, 
   return known === undefined || isRenumbered ? { is: found, boot } : known;
 }
 
+/** Whether a directory is still the one that was known. Pure. */
+export function isStillRoot(known: KnownRoot, found: InodeIdentity, boot: string): boolean {
+  return settledRoot(known, found, boot).is === found;
+}
+
 /** Nothing to look at: the number can only be another one for another directory. */
 const isSettled = (known: KnownRoot) => known.boot === currentBoot() && !isAnonymous(known.is);
 
