@@ -214,7 +214,7 @@ export const table = [
   // What a project asks for, secrets, approvals.
   {
     file: 'src/proxy/grants/project-trust.ts',
-    from: 'if (known.identity !== identityOf(origin)) {',
+    from: 'if (!isOf(known, origin)) {',
     to: "if (known.identity === '') {",
     why: 'what was confirmed for one directory would count for another in its place',
     tests: ['e2e/project-defaults'],
