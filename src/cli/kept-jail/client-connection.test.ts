@@ -116,7 +116,8 @@ describe('a call of a client', () => {
         const exec: Exec = async () => {
           throw new ErrnoError(code, { operation, reason: 'the reason' });
         };
-        const words = ['exec', ...(json ? ['--json'] : []), '--', 'true'];
+        // What the command is called with asks us for nothing.
+        const words = ['exec', ...(json ? ['--json'] : []), '--', 'true', '--json'];
         const refused = (await asked({ words }, { exec })).client;
         assert.deepEqual([...refused.of(wireKind.exit)], [Buffer.from([exit])], code);
         assert.match(refused.text(json ? wireKind.output : wireKind.error), /the reason/);

@@ -188,7 +188,8 @@ export class ClientConnection {
       if (!(error instanceof ErrnoError)) throw error;
       const paint = painter({ isTTY: request.isTerminal.stderr }, request.environment);
       const exitCode = exitCodeOfRefusal(error) ?? exitCodeFor(error);
-      if (request.words.includes('--json'))
+      // What follows the command is its own.
+      if (ownWords(verb, rest).includes('--json'))
         await this.#print('O', `${harmlessJson(JSON.stringify(errorJson(error, exitCode)))}\n`);
       else await this.#print('E', errorText(error, paint));
       this.#end(exitCode);
