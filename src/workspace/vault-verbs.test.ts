@@ -131,6 +131,8 @@ describe('a vault', () => {
       ['project', '../empty'],
     ] as const)
       assert.throws(() => found(cwd, wanted), { code: 'ENOENT' });
+    // Mostly a variable that is not set.
+    assert.throws(() => found('project', ''), { code: 'EINVAL' });
     mkdirSync(at('store/vault/0123456789abcdef'));
     mkdirSync(at('store/vault/stray'));
     assert.deepEqual(

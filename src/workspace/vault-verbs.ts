@@ -1,9 +1,10 @@
 /** What an operator does with a vault as a whole: list, look, check, merge, collect, export, delete. */
 import { closeSync, existsSync, readdirSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { canonicalAncestor } from '../base/canonical-path.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { liveOutputMilliseconds } from '../base/limits/commands.js';
+import { pathFrom } from '../base/path-from.js';
 import { refuseForeignLinks } from '../proxy/canonical-paths.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { dropOldOutputs } from '../proxy/report/output-file.js';
@@ -98,7 +99,7 @@ export function readVaults(host: Host): {
 /** By the name a person gave it, by its number, or by its directory; without any, the one of this directory. */
 export function vaultNamed(host: Host, cwd: string, wanted: string | undefined): VaultSummary {
   const { vaults, faults } = readVaults(host);
-  const origin = wanted === undefined ? placeOf(host, cwd).origin : canonicalAncestor(resolve(cwd, wanted));
+  const origin = wanted === undefined ? placeOf(host, cwd).origin : canonicalAncestor(pathFrom(cwd, wanted));
   const found =
     vaults.find((each) => each.name === wanted || each.id === wanted) ?? vaults.find((each) => each.origin === origin);
   if (found !== undefined) return found;

@@ -1,5 +1,5 @@
 /** `ctx exec`: the proxy's face for people and scripts. stdout is the command's alone. */
-import { resolve } from 'node:path';
+import { pathFrom } from '../../base/path-from.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import type { Command } from '../../sdk/options.js';
 import { execIn, placeAt } from '../../sdk/workspace/command.js';
@@ -17,7 +17,7 @@ export function commandOf(call: Arguments): Command {
 export const run: Run = async (call, host) => {
   const command = commandOf(call);
   const options = optionsOf(call);
-  const directory = resolve(currentDirectory(), call.value('cwd') ?? '.');
+  const directory = pathFrom(currentDirectory(), call.value('cwd') ?? '.');
   const shown = showCommand(call, { host, report: wantsReport(call.value('report')), text: reportText });
   try {
     const place = placeAt(await host(), { ...options, onProgress: shown.onProgress, directory });

@@ -1,6 +1,6 @@
 /** `ctx jail run`: as `ctx exec`, on the directory itself. */
-import { resolve } from 'node:path';
 import { ErrnoError } from '../../base/errno.js';
+import { pathFrom } from '../../base/path-from.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import type { Host } from '../../sdk/host.js';
 import type { Command } from '../../sdk/options.js';
@@ -24,7 +24,7 @@ export const execLive: Run = async (call, host) => {
       remedy: 'leave out --live to run it on a fork',
     });
   }
-  const directory = resolve(currentDirectory(), call.value('cwd') ?? '.');
+  const directory = pathFrom(currentDirectory(), call.value('cwd') ?? '.');
   return runLive(call, host, commandOf(call), directory);
 };
 

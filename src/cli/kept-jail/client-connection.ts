@@ -2,9 +2,9 @@
 
 import type { Socket } from 'node:net';
 import { constants } from 'node:os';
-import { resolve } from 'node:path';
 import { ErrnoError, exitCodeFor } from '../../base/errno.js';
 import { terminationGraceMilliseconds } from '../../base/limits/commands.js';
+import { pathFrom } from '../../base/path-from.js';
 import { harmlessJson, harmlessOutput } from '../../base/visible-text.js';
 import {
   type ClientRequest,
@@ -271,7 +271,7 @@ export class ClientConnection {
     const held = request.stdin === 'file' && !json ? new HeldInput(() => this.#nextInput()) : undefined;
     const envelope = await this.#served.jail.exec({
       ...formOf(commandOf(call)),
-      cwd: resolve(request.directory, call.value('cwd') ?? '.'),
+      cwd: pathFrom(request.directory, call.value('cwd') ?? '.'),
       environmentAdditions: call.values('env'),
       readonly: call.flag('readonly'),
       // Of a pipe the client sends what comes, and nobody knows it before.

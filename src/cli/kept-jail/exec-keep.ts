@@ -1,8 +1,9 @@
 /** `ctx exec --keep`: the command in a kept jail with the same grants, which is started where none lives and goes on after it. */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ExitCode } from '../../base/errno.js';
+import { pathFrom } from '../../base/path-from.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import { commandOf } from '../exec/exec.js';
 import { grantsOf } from '../input/asked-grants.js';
@@ -34,7 +35,7 @@ export function keep(options: readonly Option[]): Run {
     grantsOf(call);
     const host = await hostOf();
     // Both are started there: a kept jail is of the workspace it is started in, and the client looks for it where it stands.
-    const cwd = resolve(currentDirectory(), call.value('cwd') ?? '.');
+    const cwd = pathFrom(currentDirectory(), call.value('cwd') ?? '.');
     const ofFork = options.filter(({ name }) => name === 'fork');
     const grants = wordsOf(call, [...keptJailGrants, ...ofFork]);
     const started = await startKeptJail(host, {

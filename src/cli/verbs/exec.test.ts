@@ -72,6 +72,8 @@ test('a command that is wrong is refused before anything of it is made', async (
     ['run --fresh nosuch', 'EINVAL'],
     ['status', 'ENOENT'],
     ['exec --env B -- true', 'EINVAL'],
+    ['exec --cwd= -- true', 'EINVAL'],
+    ['exec --live --cwd= -- true', 'EINVAL'],
   ]);
   assert.deepEqual(readdirSync(calls.project).sort(), ['a', 'd']);
 });

@@ -1,6 +1,6 @@
 /** `ctx mcp`: the server on stdin and stdout. What is for people goes to stderr, which clients keep as its log. */
-import { resolve } from 'node:path';
 import { ExitCode } from '../../base/errno.js';
+import { pathFrom } from '../../base/path-from.js';
 import { uniqueName } from '../../base/unique-name.js';
 import { LineTransport } from '../../mcp/line-transport.js';
 import { readWithRoom, roomOf } from '../../mcp/room.js';
@@ -38,7 +38,7 @@ export const run: Run = async (call, host) => {
   const workspace = await workspaceHere(
     async () => asking,
     options,
-    resolve(currentDirectory(), call.value('cwd') ?? '.'),
+    pathFrom(currentDirectory(), call.value('cwd') ?? '.'),
   );
   // A client shows why a server did not start, and seldom why its tools fail.
   await workspace.check();

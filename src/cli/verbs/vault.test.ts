@@ -24,6 +24,7 @@ test('a directory is imported once, gets a name and limits, and is found by each
     ['vault create --no-copy', 'EEXIST'],
     ['vault create --live', 'EEXIST'],
     ['vault create --max-files 0', 'EINVAL'],
+    ['vault create --from=', 'EINVAL'],
     ['vault create --max-bytes x', 'EINVAL'],
     [['vault', 'create', '--from', join(project, 'nosuch')], 'ENOENT'],
     ['vault create api', 0, /^named .* api {2}HERE {2}1 fork, 2 layers\n$/],

@@ -1,6 +1,6 @@
 /** `ctx vault ...`, `ctx gc`, `ctx fsck`, `ctx flatten`. */
-import { resolve } from 'node:path';
 import { ErrnoError, ExitCode } from '../../base/errno.js';
+import { pathFrom } from '../../base/path-from.js';
 import { parseSize } from '../../base/size-text.js';
 import { visible } from '../../base/visible-text.js';
 import type { Problem } from '../../sdk/changes.js';
@@ -62,7 +62,7 @@ function limitLines({ limits, usage }: LimitedVault): readonly string[] {
 }
 
 export const create: Run = async (call, host) => {
-  const from = resolve(currentDirectory(), call.value('from') ?? '.');
+  const from = pathFrom(currentDirectory(), call.value('from') ?? '.');
   const progress = progressLine(terminal('stderr'), 'ctx: importing');
   try {
     const { outcome, vault, problems } = await new Vaults(await host()).create(from, {
@@ -129,7 +129,7 @@ export const info: Run = async (call, host) => {
 };
 
 export const exportTo: Run = async (call, host) => {
-  const to = resolve(currentDirectory(), call.words[0] ?? '');
+  const to = pathFrom(currentDirectory(), call.words[0] ?? '');
   const { problems } = await (await forkHere(call, host)).exportTo(to);
   tell(call, problems);
   return answer(call, { to, problems }, [`${painter(process.stdout)('green', 'exported')} to ${visible(to)}`]);
