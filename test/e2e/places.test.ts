@@ -118,7 +118,7 @@ forEachUser((user) => {
 
   test('in a directory that has been deleted every verb says so', async () => {
     const project = stage.project();
-    for (const words of ['exec -- true', 'diff', 'apply']) {
+    for (const words of ['exec -- true', 'diff', 'apply', 'hook install claude-code']) {
       const shell = `mkdir gone; cd gone; rmdir ../gone; ${stage.program} ${words} || echo "code $?"`;
       assert.match(stage.shell(project, `{ ${shell}; } 2>&1`), /has been deleted \(ENOENT\)\n.*\ncode 1\n$/);
     }

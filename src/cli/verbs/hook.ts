@@ -1,6 +1,7 @@
 /** `ctx hook`: the harness's hook itself, and its entry in the harness's settings. */
 import { homedir } from 'node:os';
 import { ExitCode } from '../../base/errno.js';
+import { currentDirectory } from '../../sdk/current-directory.js';
 import { givenPath } from '../../sdk/given-path.js';
 import type { HookHost } from '../../sdk/hook.js';
 import {
@@ -16,7 +17,7 @@ import { decideCalls, isDecision, refuseHook } from './hook-calls.js';
 
 function settingsPlace(call: Arguments): SettingsPlace {
   if (call.flag('user') && call.flag('project')) refuseHook('expected --project or --user, not both');
-  return call.flag('user') ? userSettings(homedir(), process.env) : projectSettings(process.cwd());
+  return call.flag('user') ? userSettings(homedir(), process.env) : projectSettings(currentDirectory());
 }
 
 /** The options of this call as the hook is to have them; paths made absolute, since it runs elsewhere. */
@@ -24,7 +25,7 @@ function handedOn(call: Arguments): readonly string[] {
   const bash = call.value('bash');
   const agent = call.value('agent');
   const paths = ['read', 'write'].flatMap((name) =>
-    call.values(name).flatMap((path) => [`--${name}`, givenPath(process.cwd(), path)]),
+    call.values(name).flatMap((path) => [`--${name}`, givenPath(currentDirectory(), path)]),
   );
   return [
     ...(bash === undefined ? [] : ['--bash', bash]),
@@ -39,7 +40,7 @@ function handedOn(call: Arguments): readonly string[] {
 async function checkAgent(call: Arguments, host: HookHost): Promise<void> {
   const agent = call.value('agent');
   if (agent === undefined) return;
-  const directory = process.cwd();
+  const directory = currentDirectory();
   await host.authorityOf({ directory, agent, reads: [], writes: [], network: [], environment: process.env });
 }
 
