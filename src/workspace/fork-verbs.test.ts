@@ -1,6 +1,6 @@
 /** What a person does with a fork, each verb with what it is in the record, and what is refused before anything happens. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { RecordEntry } from '../audit/record.js';
@@ -27,7 +27,7 @@ import {
   useFork,
 } from './history-verbs.js';
 import { lookIntoFork } from './look-into-fork.js';
-import { undoApply } from './vault-verbs.js';
+import { syncFork, undoApply } from './vault-verbs.js';
 import { freshWorkspace } from './workspace-fixture.js';
 
 const { at, write, command, host, recorded, shown, warnings, access, withFork: withOpen } = freshWorkspace();
@@ -237,6 +237,27 @@ describe('history', () => {
     assert.deepEqual(verbs().filter((verb) => verb.endsWith('ok makes room')).length, 3);
     await assert.rejects(rollBackFork(host(), here({ paths: ['/elsewhere'] })), { code: 'EINVAL' });
     assert.deepEqual(verbs(), []);
+  });
+
+  it('says what it takes back of what was applied, and nothing of what the person edited, which stays', async () => {
+    const undone = async (more: object) => {
+      const { undone: back, unmatched } = await rollBackFork(host(), here({ paths: [], ...more }));
+      return [back.map(({ kind, path }) => `${kind} ${path}`), unmatched];
+    };
+    await command(put('first', 'inside'));
+    await command(put('second', 'inside'));
+    await applyFork(host(), here(), choices);
+    write('project/own', 'mine');
+    await syncFork(host(), here());
+    assert.deepEqual(await undone({ checkpoint: '3' }), [[], []]);
+    assert.deepEqual(await undone({ checkpoint: '2', paths: ['second'] }), [['added second'], []]);
+    assert.deepEqual(told(recorded().at(-1) as RecordEntry).facts['changes'], ['added second']);
+    assert.deepEqual(await undone({ checkpoint: '2', paths: ['own'] }), [[], ['own']]);
+    assert.deepEqual(await undone({ checkpoint: '1' }), [['added first'], []]);
+    // Made by the person after the checkpoint, and removed inside.
+    write('project/late', 'mine');
+    await command((directory) => rmSync(join(directory, 'late')));
+    assert.deepEqual(await undone({ checkpoint: '2' }), [['deleted first', 'deleted late'], []]);
   });
 
   it('takes back the trees that commands changed, with the whole and not with some paths', async () => {

@@ -3,7 +3,7 @@ import type { Json } from '../base/canonical-json.js';
 import { ErrnoError } from '../base/errno.js';
 import type { Host } from '../proxy/host.js';
 import { isAtOrBelow, unmatchedOf } from '../vault/apply/apply-plan.js';
-import { forkChanges } from '../vault/forks/changes.js';
+import { forkChanges, isComparedInFull, takenBack } from '../vault/forks/changes.js';
 import * as vaultCheckpoints from '../vault/forks/checkpoint.js';
 import { syncedFork } from '../vault/forks/durable.js';
 import type { ForkSource, ForkSummary, MadeFork } from '../vault/forks/forks.js';
@@ -16,7 +16,7 @@ import { countChanges } from '../vault/tree/too-deep.js';
 import type { Change } from '../vault/tree/tree.js';
 import { collectInPassing } from '../vault/upkeep/collect-in-passing.js';
 import { collectGarbage } from '../vault/upkeep/gc.js';
-import type { VaultAccess } from '../vault/vault.js';
+import type { OpenFork, VaultAccess } from '../vault/vault.js';
 import { createVault } from './create-vault.js';
 import { type ForkRequest, objectOf, tidy, withFork } from './fork-verbs.js';
 import { lookIntoFork } from './look-into-fork.js';
@@ -82,7 +82,7 @@ export interface RollbackRequest extends ForkRequest {
 
 export interface RolledBack {
   readonly to: CheckpointSummary;
-  /** What the fork had changed since then, and has no more. */
+  /** What the fork shows otherwise now: what was changed in it since then, applied or not. */
   readonly undone: readonly Change[];
   /** Paths that were asked for, at which nothing has changed since. */
   readonly unmatched: readonly string[];
@@ -91,27 +91,52 @@ export interface RolledBack {
   readonly trees: readonly UndoneFile[];
 }
 
+/**
+ * What a rollback took back. What was applied since then is in the person's directory, and no change since the checkpoint; what they
+ * edited since may be among these changes, and stays, or hide one of the fork's. Where that may be, what was shown is compared with what
+ * is shown now, wherever one of the two is not as the person has it.
+ */
+async function undoneOf(
+  fork: OpenFork,
+  after: OpenFork,
+  to: Checkpoint,
+  { changes, paths }: { readonly changes: readonly Change[]; readonly paths: readonly string[] },
+): Promise<readonly Change[]> {
+  if (!vaultCheckpoints.isApplied(fork, to) && !isComparedInFull(fork, to)) return changes;
+  const pending = paths.length > 0 ? [] : [...(await forkChanges(fork)), ...(await forkChanges(after))];
+  return takenBack(fork, after, paths.length > 0 ? paths : [...new Set(pending.map(({ path }) => path))]);
+}
+
 export function rollBackFork(host: Host, request: RollbackRequest): Promise<RolledBack> {
   return withFork(host, request, 'ctx rollback', async (fork) => {
     const { checkpoint, paths } = request;
     refuseForeign(fork.vault.roots, paths, 'roll back');
-    const { to, changes } =
+    const { to, changes: known } =
       checkpoint === undefined
         ? await vaultCheckpoints.lastCheckpoint(fork)
         : { to: vaultCheckpoints.findCheckpoint(fork, checkpoint), changes: undefined };
     const about = paths.length === 0 ? undefined : paths;
-    const all = (about === undefined ? changes : undefined) ?? (await forkChanges(fork, to, about));
+    const all = (about === undefined ? known : undefined) ?? (await forkChanges(fork, to, about));
     const chosen = (path: string) => paths.length === 0 || isAtOrBelow(path, paths);
-    const undone = all.filter(({ path }) => chosen(path));
+    const changes = all.filter(({ path }) => chosen(path));
     const trees = paths.length === 0 ? treesToUndo(fork.meta.checkpoints, to) : [];
     const named = trees.length === 0 ? {} : { trees: trees.map(({ file }) => file) };
-    const facts: Record<string, Json> = { checkpoint: to.id, made: to.made, paths, undone: undone.length, ...named };
+    const facts: Record<string, Json> = { checkpoint: to.id, made: to.made, paths, ...named };
     const verb = { type: 'rollback', object: objectOf(fork), makesRoom: true, facts };
-    const after = await recordedVerb(
+    const { after, undone } = await recordedVerb(
       host,
       verb,
-      () => (paths.length === 0 ? vaultCheckpoints.rollBackFork(fork, to) : restorePaths(fork, to, paths)),
-      () => ({ status: 'ok', facts: { changes: undone.map(({ kind, path }) => `${kind} ${path}`) } }),
+      async () => {
+        const back = await (paths.length === 0
+          ? vaultCheckpoints.rollBackFork(fork, to)
+          : restorePaths(fork, to, paths));
+        const differing = await undoneOf(fork, back, to, { changes, paths });
+        return { after: back, undone: differing.filter(({ path }) => chosen(path)) };
+      },
+      (done) => ({
+        status: 'ok',
+        facts: { undone: done.undone.length, changes: done.undone.map(({ kind, path }) => `${kind} ${path}`) },
+      }),
     );
     const { files, redo } = await undoTrees(host, trees);
     if (trees.length > 0) {

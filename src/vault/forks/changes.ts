@@ -40,6 +40,11 @@ function sidesSince({ meta }: OpenFork, since: Stack): Sides {
   return { uppers, lowers: [...since.base, ...since.deltas], whole: true };
 }
 
+/** Whether more is among the changes since a checkpoint than what the fork did: edits of the person between the two. */
+export function isComparedInFull({ meta }: OpenFork, since: Stack): boolean {
+  return !startsWith(meta.deltas, since.deltas);
+}
+
 function allSides({ meta }: OpenFork): Sides {
   return { uppers: [...meta.deltas, meta.live], lowers: meta.base, whole: false };
 }
@@ -170,6 +175,24 @@ export async function forkChanges(
     fork,
     since === undefined ? await withoutEntering(fork, await withoutRefreshed(fork, found)) : found,
   );
+}
+
+/** How what a fork showed differs from what it shows now, at these shown paths, above and below them: what a rollback took back. */
+export async function takenBack(before: OpenFork, now: OpenFork, among: readonly string[]): Promise<readonly Change[]> {
+  const { paths, tree, vault } = now;
+  const treesIn = ({ meta }: OpenFork, key: string) => treesOf(paths, [...meta.base, ...meta.deltas, meta.live], key);
+  const found = new Map<string, readonly Change[]>();
+  for (const key of Object.keys(vault.roots)) {
+    const within = among.flatMap((path) => pathWithin(vault.roots, key, path) ?? []);
+    const [uppers, lowers] = [treesIn(before, key), treesIn(now, key)];
+    if (within.length === 0 || uppers.length === 0 || lowers.length === 0) continue;
+    const under = within.includes(topPath) ? undefined : within;
+    found.set(
+      key,
+      await tree.diff({ uppers, lowers, whole: true, entries: listedChanges, under, tellsUnlisted: true }),
+    );
+  }
+  return shownChanges(now, found);
 }
 
 /** How many changes there are, without a list of them: counted up to `most`. Indexes that git only refreshed count. */

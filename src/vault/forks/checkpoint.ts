@@ -119,7 +119,8 @@ export function findCheckpoint({ meta, name: fork }: Pick<OpenFork, 'meta' | 'na
   });
 }
 
-function isApplied(fork: OpenFork, { position }: Checkpoint): boolean {
+/** Whether this fork has applied something since then: going back takes it back in the fork. */
+export function isApplied(fork: OpenFork, { position }: Checkpoint): boolean {
   return pathCount(appliedWith(stepsSince(fork, fork.vault, position), fork.name)) > 0;
 }
 
