@@ -81,6 +81,14 @@ describe('checkpoint and rollback', () => {
       const told = undone.map(({ kind, path }) => ({ kind, path }));
       assert.deepEqual(facts, { checkpoint: 2, undone: told, unmatched: [], trees: [], pending: 7 });
     }
+    const deep = {
+      to: { id: 1 },
+      undone: [{ kind: 'added', path: 'd', unlisted: 3 }],
+      unmatched: [],
+      trees: [],
+      pending: 0,
+    };
+    assert.match((await called('rollback', {}, deep)).text, /^back to checkpoint 1, 4 changes undone\n/);
     const nothing = { to: { id: 1 }, undone: [], unmatched: [], trees: [], pending: 0 };
     assert.deepEqual((await called('rollback', {}, nothing)).call, ['rollback', { checkpoint: undefined, paths: [] }]);
   });

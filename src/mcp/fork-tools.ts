@@ -1,5 +1,6 @@
 /** The fork: what it changes, its checkpoints, and the request that a person keep it. */
 import { ErrnoError } from '../base/errno.js';
+import { countChanges } from '../sdk/changes.js';
 import type { ApplyReport, RolledBack } from '../sdk/workspace/fork.js';
 import { countSteps, stepText } from '../sdk/workspace/steps.js';
 import { text, words } from './input.js';
@@ -24,7 +25,9 @@ const diffTool: McpTool = {
     if (found.changes.length === 0) return { text: '[no changes]' };
     const left = found.left > 0 ? `\n[and ${counted(found.left, 'more file')}: name paths]` : '';
     return {
-      text: `${shortened(found.text).trimEnd()}${left}` || `[${counted(found.changes.length, 'change')}, none of text]`,
+      text:
+        `${shortened(found.text).trimEnd()}${left}` ||
+        `[${counted(countChanges(found.changes), 'change')}, none of text]`,
     };
   },
 };
@@ -48,7 +51,7 @@ function rolledBack({ to, undone: changes, unmatched, trees, pending }: RolledBa
   const together = isPartial || to.beside === undefined ? [] : [to.reason, ...to.beside];
   return {
     text: [
-      `back to checkpoint ${to.id}, ${counted(undone.length, 'change')} undone`,
+      `back to checkpoint ${to.id}, ${counted(countChanges(changes), 'change')} undone`,
       ...(together.length === 0 ? [] : [`these ran at the same time and were undone together: ${together.join('; ')}`]),
       ...undone.slice(0, 40).map(({ kind, path }) => `undone: ${kind} ${path}`),
       ...unmatched.map((path) => `nothing has changed since then at ${path}`),

@@ -3,6 +3,7 @@ import { ErrnoError } from '../base/errno.js';
 import { visible } from '../base/visible-text.js';
 import type { ForkWork } from '../proxy/agent-views.js';
 import type { Host } from '../proxy/host.js';
+import { countChanges } from '../vault/tree/too-deep.js';
 
 interface WorkPlace {
   readonly cwd: string;
@@ -17,7 +18,7 @@ async function done(host: Host, at: WorkPlace, work: ForkWork): Promise<string> 
     return `saved checkpoint ${id}${name === undefined ? '' : ` (${visible(name)})`}, as fork.checkpoint asked`;
   }
   const { to, undone } = await rollBackFork(host, { ...request, checkpoint: work.checkpoint, paths: [] });
-  return `rolled back to checkpoint ${to.id}, as fork.rollback asked: ${undone.length} changes undone`;
+  return `rolled back to checkpoint ${to.id}, as fork.rollback asked: ${countChanges(undone)} changes undone`;
 }
 
 /** What was done, and what could not be, in words. Where others are at work on the fork, `pending` keeps what is left for their end. */

@@ -135,7 +135,7 @@ export function rollBackFork(host: Host, request: RollbackRequest): Promise<Roll
       },
       (done) => ({
         status: 'ok',
-        facts: { undone: done.undone.length, changes: done.undone.map(({ kind, path }) => `${kind} ${path}`) },
+        facts: { undone: countChanges(done.undone), changes: done.undone.map(({ kind, path }) => `${kind} ${path}`) },
       }),
     );
     const { files, redo } = await undoTrees(host, trees);

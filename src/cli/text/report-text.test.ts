@@ -46,6 +46,13 @@ function report(more: Partial<Envelope> = {}, paint = plain): string {
   return reportText({ ...nothing, ...more } as unknown as Envelope, paint);
 }
 
+describe('changes', () => {
+  it('are counted with those that are not listed', () => {
+    const deep = { ...change('d'), type: 'directory', unlisted: 5 } as CommandChange;
+    assert.match(report({ changes: [change('a'), deep] }), /^ctx {2}exit 0 {2}12 ms {2}7 paths changed in the fork\n/);
+  });
+});
+
 describe('trees that a command wrote to', () => {
   it('are shown with what changed in them, where it is known and there is any', () => {
     const mount = { specification: 'chunked:n', target: '/n', more: 0, undoable: true };

@@ -1,6 +1,7 @@
 /** The report of a command as people read it. Pure. */
 import { changesShownToPeople } from '../../base/limits/store.js';
 import { visible } from '../../base/visible-text.js';
+import { countChanges } from '../../sdk/changes.js';
 import type { ConnectionEvent, Envelope, LimitEvent, LiveEnvelope, Refusal } from '../../sdk/report.js';
 import { changeLines, counted, sizeText } from './change-text.js';
 import { limitText } from './limit-text.js';
@@ -118,7 +119,8 @@ function warningLines(warnings: readonly string[], paint: Paint): readonly strin
 
 export function reportText(envelope: Envelope, paint: Paint): string {
   const { changes, entered, clashes, warnings } = envelope;
-  const changed = changes.length === 0 ? 'no files changed' : `${counted(changes.length, 'path')} changed in the fork`;
+  const changed =
+    changes.length === 0 ? 'no files changed' : `${counted(countChanges(changes), 'path')} changed in the fork`;
   const summary = `${changed}${besideText(envelope.besideCount, changes.length)}`;
   const lines = [
     headline(envelope, summary, paint),

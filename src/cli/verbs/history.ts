@@ -2,6 +2,7 @@
 import { ErrnoError } from '../../base/errno.js';
 import { commandsBesideNamed } from '../../base/limits/commands.js';
 import { visible } from '../../base/visible-text.js';
+import { countChanges } from '../../sdk/changes.js';
 import type { CheckpointSummary } from '../../sdk/workspace/fork.js';
 import { forkHere } from '../input/fork-here.js';
 import { changeLines, counted } from '../text/change-text.js';
@@ -57,7 +58,7 @@ export const rollback: Run = async (call, host) => {
   const more = beside.length < commandsBesideNamed ? [] : ['and those that came later'];
   const together = [...[to.reason, ...beside].map((command) => visible(command)), ...more].join('; ');
   return answer(call, { ...rolled }, [
-    `${paint('green', 'rolled back')} to ${nameOf(to)}: ${counted(undone.length, 'change')} undone, ${pending} pending`,
+    `${paint('green', 'rolled back')} to ${nameOf(to)}: ${counted(countChanges(undone), 'change')} undone, ${pending} pending`,
     // Of single paths no one is undone as a whole.
     ...(to.beside === undefined || rest.length > 0
       ? []
@@ -86,7 +87,7 @@ export const list: Run = async (call, host) => {
 
 export const info: Run = async (call, host) => {
   const { checkpoint, changes } = await (await forkHere(call, host)).lookAtCheckpoint(call.words[0] ?? '');
-  const since = `  ${counted(changes.length, 'change')} since then`;
+  const since = `  ${counted(countChanges(changes), 'change')} since then`;
   const all = `: ctx diff --since ${checkpoint.id}`;
   const shown = changeLines(changes, painter(process.stdout), changesShown, all);
   const lines = [checkpointLine(checkpoint), since, ...shown];
@@ -126,9 +127,9 @@ export const forkInfo: Run = async (call, host) => {
   const status = await fork.status();
   const summary = (await fork.forks()).find(({ name }) => name === status.fork);
   const { changes, layers, clashes } = status;
-  return answer(call, { ...summary, ...status, changes: changes.length }, [
+  return answer(call, { ...summary, ...status, changes: countChanges(changes) }, [
     `${status.fork}${summary?.from === undefined ? '' : ` of ${summary.from}`}, ${counted(layers, 'layer')}`,
-    `  ${counted(changes.length, 'change')}, ${counted(clashes.length, 'clash', 'clashes')}, ${counted(status.checkpoints, 'checkpoint')}`,
+    `  ${counted(countChanges(changes), 'change')}, ${counted(clashes.length, 'clash', 'clashes')}, ${counted(status.checkpoints, 'checkpoint')}`,
   ]);
 };
 
