@@ -95,6 +95,26 @@ asOneUser((user) => {
       assert.deepEqual([none.code, /examples/.test(none.stderr)], [2, true], none.stderr);
     });
 
+    test('says that a call of it waits for an approval', async () => {
+      const project = stage.project();
+      const schema = put(stage, 'asked.json', '{"input": {"type": "object", "examples": [{}]}}');
+      const program = put(stage, 'asked.sh', '#!/bin/sh\ncat');
+      await ok(stage, project, ['tool', 'new', 'asked', '--exec', program, '--schema', schema]);
+      await ok(stage, project, ['rules', 'add', 'require_approval', '--', 'asked']);
+      for (const words of [
+        ['call', 'asked', '{}'],
+        ['test', 'asked'],
+      ]) {
+        const running = stage.startCtx(project, ['tool', ...words]);
+        await running.printed('ctx approvals grant');
+        const { approvals } = JSON.parse((await stage.ctx(project, ['approvals', 'list', '--json'])).stdout) as {
+          approvals: readonly { id: string }[];
+        };
+        await ok(stage, project, ['approvals', 'deny', approvals[0]?.id ?? '']);
+        assert.equal((await running.finished).code, 13);
+      }
+    });
+
     test('has the hosts of its cap and no other, for an agent that has no network', async () => {
       const project = stage.project();
       const ask = 'for host in granted other; do curl -s -m 10 -o /dev/null http://$host.invalid/; done; echo asked';

@@ -80,7 +80,7 @@ export function wantsReport(
 }
 
 /** How long to wait for an approval, and how it is asked for. */
-function approvalsFor(
+export function approvalsFor(
   call: Arguments,
   host: () => Promise<Host>,
   clear: () => void,

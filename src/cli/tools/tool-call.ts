@@ -1,9 +1,8 @@
 /** `ctx tool call NAME [JSON]`: the tool's own output and exit code. */
-import { constants } from 'node:os';
 import { currentDirectory } from '../../sdk/current-directory.js';
-import { exitCodeOfCommand } from '../../sdk/report.js';
+import type { Envelope } from '../../sdk/report.js';
 import { execIn, placeAt } from '../../sdk/workspace/command.js';
-import { printJson } from '../text/output.js';
+import { showCommand, wantsReport } from '../exec/run-command.js';
 import type { Run } from '../verb.js';
 
 export const callTool: Run = async (call, hostOf) => {
@@ -12,13 +11,16 @@ export const callTool: Run = async (call, hostOf) => {
   const { calledPath } = await import('../../sdk/workspace/tool-calls.js');
   const host = await hostOf();
   const path = calledPath(host, agent, name);
-  const place = placeAt(host, { agent, fork: call.value('fork'), directory: currentDirectory() });
-  const isJson = call.flag('json');
-  const command = input === undefined ? [path] : [path, input];
-  const envelope = await execIn(place, command, {
-    streams: isJson ? 'capture' : 'inherit',
-    ...(agent === undefined ? { calledTool: name } : {}),
-  });
-  if (isJson) printJson(envelope);
-  return exitCodeOfCommand(envelope, constants.signals);
+  // Of a tool there is no report; a CTX_REPORT that is wrong is refused before it runs.
+  wantsReport(undefined);
+  const shown = showCommand<Envelope>(call, { host: hostOf, report: false, text: () => '' });
+  try {
+    const fork = call.value('fork');
+    const place = placeAt(host, { agent, fork, onProgress: shown.onProgress, directory: currentDirectory() });
+    const command = input === undefined ? [path] : [path, input];
+    const calledTool = agent === undefined ? { calledTool: name } : {};
+    return await shown.end(await execIn(place, command, { ...shown.options, ...calledTool }));
+  } catch (error) {
+    return shown.refuse(error);
+  }
 };

@@ -3,6 +3,7 @@ import { ErrnoError, ExitCode } from '../../base/errno.js';
 import { visible } from '../../base/visible-text.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import { execIn, placeAt } from '../../sdk/workspace/command.js';
+import { approvalsFor } from '../exec/run-command.js';
 import { counted } from '../text/change-text.js';
 import { painter, print, printJson } from '../text/output.js';
 import type { Run } from '../verb.js';
@@ -31,11 +32,12 @@ export const testTool: Run = async (call, hostOf) => {
   const place = placeAt(host, { agent, fork: call.value('fork'), directory: currentDirectory() });
   const isJson = call.flag('json');
   const paint = painter(process.stdout);
+  const asking = approvalsFor(call, hostOf, () => undefined);
   const tried: TriedExample[] = [];
   for (const example of examples) {
     const input = JSON.stringify(example);
     const calledTool = agent === undefined ? name : undefined;
-    const { exitCode, stderr } = await execIn(place, [path, input], { streams: 'capture', calledTool });
+    const { exitCode, stderr } = await execIn(place, [path, input], { streams: 'capture', calledTool, ...asking });
     const result = { input, exitCode, error: exitCode === 0 ? '' : (stderr?.text.trim() ?? '') };
     tried.push(result);
     if (isJson) continue;
