@@ -22,7 +22,8 @@ forEachUser((user) => {
       assert.match(diff.stdout, /\+here\n/);
       assert.match(diff.stdout, /-base\n\+changed\n/);
       assert.match(diff.stderr, /still running: sh -c .*its changes may be incomplete/);
-      const names = (await stage.ctx(project, ['diff', '--names', '--since', '2'])).stdout;
+      const { stdout: names, stderr } = await stage.ctx(project, ['diff', '--names', '--since', '2']);
+      assert.match(stderr, /still running: sh -c .*its changes may be incomplete/);
       assert.match(names, /A live/);
       assert.doesNotMatch(names, /first/);
       const { checkpoints } = (await stage.json(project, ['checkpoint', 'list'])) as { checkpoints: unknown[] };

@@ -1,10 +1,15 @@
 /** `ctx diff`: the fork against the directory. */
 import { encodePath } from '../../base/path-bytes.js';
+import type { ForkStatus } from '../../sdk/workspace/fork.js';
 import { forkHere } from '../input/fork-here.js';
 import { changeLines, counted, incompleteText } from '../text/change-text.js';
 import { painter, printError, printExact, printJson } from '../text/output.js';
 import { pagerFor, showText } from '../text/pager.js';
 import type { Run } from '../verb.js';
+
+function sayIncomplete({ running }: Pick<ForkStatus, 'running'>): void {
+  if (running.length > 0) printError(`${incompleteText(running)}\n`);
+}
 
 export const run: Run = async (call, host) => {
   const asked = { since: call.value('since'), paths: call.words };
@@ -12,14 +17,13 @@ export const run: Run = async (call, host) => {
   const pager = call.flag('no-pager') ? undefined : pagerFor(process.stdout, process.env);
   if (call.flag('json') || call.flag('names')) {
     const status = await (await forkHere(call, host)).status(asked);
-    if (call.flag('json')) printJson({ version: 1, ...status });
-    else
-      await showText(
-        changeLines(status.changes, paint)
-          .map((line) => `${line}\n`)
-          .join(''),
-        pager,
-      );
+    if (call.flag('json')) {
+      printJson({ version: 1, ...status });
+      return 0;
+    }
+    const lines = changeLines(status.changes, paint).map((line) => `${line}\n`);
+    await showText(lines.join(''), pager);
+    sayIncomplete(status);
     return 0;
   }
   const style = { paint, escaped: process.stdout.isTTY === true };
@@ -31,7 +35,7 @@ export const run: Run = async (call, host) => {
   const { text, left, repository, running } = await fork.diff({ ...asked, style, full, ...streamed });
   if (pager === undefined) exactly(text);
   else await showText(text, pager);
-  if (running.length > 0) printError(`${incompleteText(running)}\n`);
+  sayIncomplete({ running });
   if (left > 0) {
     printError(
       `and ${counted(left, 'more change')}: ctx diff --names lists them, ctx diff --full or ctx diff PATH shows them\n`,
