@@ -100,8 +100,8 @@ export const chosenTenth = [
   },
   {
     file: 'src/sdk/operator/record.ts',
-    from: 'blameFile(this.#host, file, await this.#rights())',
-    to: 'blameFile(this.#host, file, () => true)',
+    from: 'blameFile(this.#host, file, this.#reader, await this.#rights())',
+    to: 'blameFile(this.#host, file, this.#reader, () => true)',
     why: 'an agent would be told of commands whose records it may not read',
     tests: ['operator/record.test'],
   },

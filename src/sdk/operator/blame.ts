@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Blame, blame } from '../../audit/blame.js';
 import { find } from '../../audit/query.js';
-import { directoryReader } from '../../audit/reader.js';
+import type { RecordReader } from '../../audit/reader.js';
 import { contains } from '../../authority/absolute-path.js';
 import { ErrnoError } from '../../base/errno.js';
 import { type Host, placeOf } from '../../proxy/host.js';
@@ -30,7 +30,7 @@ function changedSince(path: string, { applied, state }: Blame): boolean {
 }
 
 /** From the chains that may be read. */
-export function blameFile(host: Host, file: string, mayRead: (chain: string) => boolean): Blamed {
+export function blameFile(host: Host, file: string, reader: RecordReader, mayRead: (chain: string) => boolean): Blamed {
   const operation = 'ctx blame';
   const asked = resolve(currentDirectory(), file);
   const near = nearest(asked);
@@ -45,7 +45,7 @@ export function blameFile(host: Host, file: string, mayRead: (chain: string) => 
     });
   }
   const relative = path.slice(origin.length + 1);
-  const found = blame(find(directoryReader(host.audit.record), {}, mayRead), origin, relative);
+  const found = blame(find(reader, {}, mayRead), origin, relative);
   if (found === undefined) {
     throw new ErrnoError('ENOENT', {
       operation,

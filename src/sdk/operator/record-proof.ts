@@ -33,14 +33,14 @@ export function sealRecord(host: Host): Sealed {
 }
 
 export interface KnownKeys {
-  /** The first key of this host; null before the first seal. */
+  /** The first key of the host that it is of; null before the first seal. */
   readonly root: string | null;
   readonly keys: HostHistory['keys'];
 }
 
-export function keysOf(host: Host): KnownKeys {
+export function keysOf(reader: RecordReader): KnownKeys {
   const history = new HostHistory();
-  replay(directoryReader(host.audit.record), hostChain, new Hasher(), (body, head) => history.add(body, head));
+  replay(reader, hostChain, new Hasher(), (body, head) => history.add(body, head));
   return { root: history.root ?? null, keys: history.keys };
 }
 

@@ -137,4 +137,23 @@ describe('records', () => {
     }
     rmSync(to, { recursive: true, force: true });
   });
+
+  it('that were exported are themselves, and are only read', async () => {
+    const directory = join(dirname(place.directory), 'elsewhere');
+    const exported = new AuditRecord(host, { directory });
+    for (const act of [
+      () => exported.seal(),
+      () => exported.rotateKey(),
+      () => exported.revokeKey('0'.repeat(64)),
+      () => exported.exportTo(`${directory}-again`),
+    ]) {
+      await assert.rejects(act, { code: 'EINVAL', path: directory }, String(act));
+    }
+    // Nothing is there: the keys are not those of this host, nor is a file looked for in its record.
+    await assert.rejects(exported.keys(), { code: 'ENOENT', path: directory });
+    await assert.rejects(exported.blame(join(dirname(place.directory), 'work/file')), {
+      code: 'ENOENT',
+      path: directory,
+    });
+  });
 });

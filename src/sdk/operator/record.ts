@@ -84,6 +84,18 @@ export class AuditRecord {
     });
   }
 
+  /** It would be done to the record of this host. */
+  #refuseExported(what: string): void {
+    const { directory } = this.#options;
+    if (directory === undefined) return;
+    throw new ErrnoError('EINVAL', {
+      operation: `ctx audit ${what}`,
+      path: directory,
+      reason: 'the record was opened as an export, which can only be read',
+      remedy: 'open the record without a directory',
+    });
+  }
+
   #refuseReading(chain: string): never {
     throw new ErrnoError('EACCES', {
       operation: 'ctx audit',
@@ -137,7 +149,7 @@ export class AuditRecord {
 
   /** The command that changed a file last, of those whose records may be read. ENOENT where none did. */
   async blame(file: string): Promise<Blamed> {
-    return (await import('./blame.js')).blameFile(this.#host, file, await this.#rights());
+    return (await import('./blame.js')).blameFile(this.#host, file, this.#reader, await this.#rights());
   }
 
   /** Does it hold, and what does that mean. `key`: the root key to trust, instead of the one that was seen first. */
@@ -148,26 +160,30 @@ export class AuditRecord {
   /** Signs what is not signed yet, and anchors it. */
   async seal(): Promise<Sealed> {
     this.#refuseAgents('seal');
+    this.#refuseExported('seal');
     return (await proof()).sealRecord(this.#host);
   }
 
   async keys(): Promise<KnownKeys> {
-    return (await proof()).keysOf(this.#host);
+    return (await proof()).keysOf(this.#reader);
   }
 
   async rotateKey(): Promise<void> {
     this.#refuseAgents('keys');
+    this.#refuseExported('keys');
     (await proof()).rotateKey(this.#host);
   }
 
   async revokeKey(id: string): Promise<void> {
     this.#refuseAgents('keys');
+    this.#refuseExported('keys');
     (await proof()).revokeKey(this.#host, id);
   }
 
   /** Sealed, and copied to a directory that is made for it, with what a verifier elsewhere needs. */
   async exportTo(directory: string): Promise<Exported> {
     this.#refuseAgents('export');
+    this.#refuseExported('export');
     return (await proof()).exportRecord(this.#host, directory);
   }
 }
