@@ -79,8 +79,8 @@ export const chosenFaces = [
   },
   {
     file: 'src/proxy/grants/confirmed-reads.ts',
-    from: 'if (canonicalPath(path) === target) return true;',
-    to: 'if (canonicalPath(path) !== undefined) return true;',
+    from: 'if (ledTo(path, canonicalPath) === target) return true;',
+    to: 'if (ledTo(path, canonicalPath) !== undefined) return true;',
     why: 'a link that was put there after the person has confirmed a project would be followed',
     tests: ['proxy/grants/authority-of', 'proxy/grants/project-grants'],
   },

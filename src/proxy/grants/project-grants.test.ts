@@ -1,6 +1,7 @@
 /** A project's defaults: which of them count, and what is left out here and why. */
 import assert from 'node:assert/strict';
 import {
+  chmodSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -127,29 +128,39 @@ describe('what of a project’s defaults is given here', () => {
       { path: join(origin, 'moved'), target: elsewhere },
       { path: outside, target: outside },
       { path: join(base, 'missing'), target: join(base, 'missing') },
+      { path: join(origin, 'circle'), target: join(origin, 'inner') },
     ];
+    symlinkSync('circle', join(origin, 'circle'));
     storeConfirmed(host, origin, readProject(origin)?.digest ?? '', { ...none, reads });
     const { defaults, warnings } = projectGrants(host, origin);
     assert.deepEqual(defaults.reads, [reads[0], reads[1], reads[3]]);
-    assert.equal(warnings.length, 2);
+    assert.equal(warnings.length, 3);
     assert.match(
       warnings.join('\n'),
-      /^skipped reading .*moved .*it led to.*\nskipped reading .*missing .*: there is no such path$/,
+      /^skipped reading .*moved .*it led to.*\nskipped reading .*missing .*: there is no such path\nskipped reading .*circle .*it led to/,
     );
   });
 
   it('is each secret that is stored, and each variable that is set', () => {
-    storeSecret(host, 'HERE', { value: 'x' });
+    for (const name of ['HERE', 'OPEN', 'DAMAGED']) storeSecret(host, name, { value: 'x' });
+    chmodSync(join(storePaths(host.store.directory).secrets, 'OPEN.json'), 0o644);
+    writeFileSync(join(storePaths(host.store.directory).secrets, 'DAMAGED.json'), '{');
     const secret = (template: string) => ({ host: 'h', port: 443, header: 'x', template });
     const { granted } = confirmed({
-      secrets: [secret('Bearer $HERE'), secret('$HERE $MISSING'), secret('$MISSING')],
+      secrets: [
+        secret('Bearer $HERE'),
+        secret('$HERE $MISSING'),
+        secret('$MISSING'),
+        secret('$OPEN'),
+        secret('$DAMAGED'),
+      ],
       environment: ['A=b', 'LANG', 'UNSET', 'constructor', 'EMPTY='],
     });
     const { defaults, warnings } = granted();
     assert.deepEqual([defaults.secrets, defaults.environment], [[secret('Bearer $HERE')], ['A=b', 'LANG', 'EMPTY=']]);
     assert.deepEqual(
       warnings.map((text) => /secret (\w+) of/.exec(text)?.[1]),
-      ['MISSING', 'MISSING'],
+      ['MISSING', 'MISSING', 'OPEN', 'DAMAGED'],
     );
   });
 });

@@ -1,6 +1,7 @@
 /** A project's confirmed defaults as a request has them, and what of them is left out here and why. */
 
 import type { ProjectDefaults, ProjectSecret } from '../../authority/project-file.js';
+import { ErrnoError } from '../../base/errno.js';
 import { variable } from './asked-secret.js';
 import { confirmedReads } from './confirmed-reads.js';
 import { type ProjectState, projectAt, projectFileName } from './project-trust.js';
@@ -20,9 +21,23 @@ function skippedText(state: ProjectState & { readonly kind: 'unconfirmed' }): st
   return `skipped ${projectFileName}, and ran without what it asks for: ${state.reason}; ctx trust shows it and asks`;
 }
 
+/** Why a stored secret cannot be used here: one that others may read by now, or that is damaged, stops no command either. */
+function faultOf(host: SecretHost, name: string): string | undefined {
+  try {
+    return readSecret(host, name) === undefined ? 'it is not stored here' : undefined;
+  } catch (error) {
+    if (!(error instanceof ErrnoError)) throw error;
+    return error.reason;
+  }
+}
+
 function missingIn(host: SecretHost, { template }: ProjectSecret): string | undefined {
-  const names = [...template.matchAll(variable)].map(([, name = '']) => name);
-  return names.find((name) => readSecret(host, name) === undefined);
+  for (const [, name = ''] of template.matchAll(variable)) {
+    const fault = faultOf(host, name);
+    if (fault !== undefined)
+      return `skipped the secret ${name} of ${projectFileName}: ${fault}; ctx secret set ${name}`;
+  }
+  return undefined;
 }
 
 /** What is not there outside is left out: a colleague without the token can still run everything else. */
@@ -32,9 +47,7 @@ function present(host: SecretHost, defaults: ProjectDefaults): Omit<ProjectGrant
   const secrets = defaults.secrets.filter((secret) => {
     const missing = missingIn(host, secret);
     if (missing === undefined) return true;
-    warnings.push(
-      `skipped the secret ${missing} of ${projectFileName}: it is not stored here; ctx secret set ${missing}`,
-    );
+    warnings.push(missing);
     return false;
   });
   const isSet = (text: string) => text.includes('=') || Object.hasOwn(host.environment, text);
