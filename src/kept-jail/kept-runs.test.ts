@@ -29,7 +29,7 @@ describe('a command that a tool runs in a kept jail', () => {
     const { end, call, signal } = await ran({}, false);
     assert.deepEqual(end, { exitCode: 3, signal: null, timedOut: true });
     assert.deepEqual([call.shell, call.cwd, call.input, call.timeoutMilliseconds], ['make', '/work', 'nothing', 5]);
-    assert.deepEqual([call.argv.at(-1), call.environmentAdditions, call.onApproval], ['make', [], undefined]);
+    assert.deepEqual([call.argv.at(-1), call.environmentAdditions, typeof call.onApproval], ['make', [], 'function']);
     assert.equal(call.signal, signal);
     const elsewhere = await ran({}, false, { directory: "/it's" });
     assert.equal(elsewhere.call.shell, "cd -- '/it'\\''s' || exit 1\nmake");

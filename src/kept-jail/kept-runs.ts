@@ -37,14 +37,11 @@ export function keptRuns(
           reason: 'the jail is still starting',
           remedy: 'try again',
         });
-      const { argv, shell, cwd, timeoutMilliseconds, onOutput, onStarted, signal, ...given } = besideRequest(
-        whole(),
-        command,
-        startsIn,
-      );
+      const { argv, shell, cwd, timeoutMilliseconds, onOutput, onStarted, signal, onApproval, ...given } =
+        besideRequest(whole(), command, startsIn);
       const readonly = given.readonly === true || made.isReadOnly;
       const asked = { argv, shell, cwd, timeoutMilliseconds, onOutput, onStarted, signal, readonly } as const;
-      return endOf(await made.beside({ ...asked, environmentAdditions: [], input: 'nothing', onApproval: undefined }));
+      return endOf(await made.beside({ ...asked, environmentAdditions: [], input: 'nothing', onApproval }));
     },
   };
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { RunningJail } from '../../jail/launch.js';
 import type { BesideCommand, ServerCommand, ToolCommand, ToolGrants } from '../agent-views.js';
+import type { Asked } from '../approval/approval.js';
 import { besideRequest, serverRequest, toolRequest } from './beside-request.js';
 import type { ExecRequest } from './exec-request.js';
 
@@ -40,7 +41,7 @@ const caller = {
   ...{ onApproval: fail, onProgress: fail, onReady: fail, onLimit: fail, onOutput: fail, onStarted: fail },
 } as unknown as ExecRequest;
 const signal = new AbortController().signal;
-const none = { onApproval: undefined, onProgress: undefined, onReady: undefined, onLimit: undefined, onOutput: heard };
+const none = { onProgress: undefined, onReady: undefined, onLimit: undefined, onOutput: heard };
 const common = {
   ...{
     ...none,
@@ -55,15 +56,24 @@ const common = {
   ...{ calledTool: undefined, alone: undefined, wait: false },
 };
 /** Without what is a function of its own for each. */
-const plain = ({ onStarted, ...rest }: { readonly onStarted?: unknown }) => {
+const plain = ({ onStarted, onApproval, ...rest }: { readonly onStarted?: unknown; readonly onApproval?: unknown }) => {
+  assert.deepEqual([typeof onApproval, onApproval === fail], ['function', false]);
   assert.equal(typeof onStarted, 'function');
   assert.notEqual(onStarted, fail);
   return rest;
 };
 
+it('a command that waits for an approval says so where its output goes', async () => {
+  const said: string[] = [];
+  const onOutput = (stream: string, chunk: Buffer) => void said.push(`${stream}: ${chunk.toString()}`);
+  const { onApproval } = besideRequest(caller, { text: 'make', directory: '/work', onOutput, signal }, '/work');
+  assert.equal(await onApproval?.({ id: '3f2a9c01' } as Asked, signal), undefined);
+  assert.deepEqual(said, ['stderr: ctx: waits for an approval: ctx approvals grant 3f2a9c01, or deny\n']);
+});
+
 it('a command beside its caller has all that is its caller’s, but for what the caller alone speaks to', () => {
   const command: BesideCommand = { text: 'make', directory: '/work', onOutput: heard, signal };
-  const { onStarted: _own, ...callers } = caller;
+  const { onStarted: _own, onApproval: _asked, ...callers } = caller;
   const { argv, ...found } = plain(besideRequest(caller, command, '/work')) as ExecRequest;
   const { argv: _argv, ...expected } = {
     ...callers,

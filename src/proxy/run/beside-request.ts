@@ -16,6 +16,14 @@ function endingBy(signal: AbortSignal): (jail: RunningJail) => void {
 
 type Common = Pick<BesideCommand, 'timeoutMilliseconds' | 'onOutput' | 'signal'>;
 
+/** The person's terminal is the caller's, and approvals are given by `ctx approvals`: the caller hears that one is waited for. */
+function saidWaiting(onOutput: Common['onOutput']): NonNullable<ExecRequest['onApproval']> {
+  return async ({ id }) => {
+    await onOutput('stderr', Buffer.from(`ctx: waits for an approval: ctx approvals grant ${id}, or deny\n`));
+    return undefined;
+  };
+}
+
 function asked({ timeoutMilliseconds, onOutput, signal }: Common, request: Pick<ExecRequest, 'timeoutMilliseconds'>) {
   return {
     timeoutMilliseconds: shortest(timeoutMilliseconds, request.timeoutMilliseconds),
@@ -24,8 +32,7 @@ function asked({ timeoutMilliseconds, onOutput, signal }: Common, request: Pick<
     onOutput,
     signal,
     onStarted: endingBy(signal),
-    // The person's terminal is the caller's; approvals are given by `ctx approvals`.
-    onApproval: undefined,
+    onApproval: saidWaiting(onOutput),
     onProgress: undefined,
     onReady: undefined,
     onLimit: undefined,
