@@ -67,7 +67,7 @@ static struct winsize terminal_size(void) {
 
 /*
  * The build that a Node started now would run: the times of the directory of PROGRAM and of ours beside it. Every build
- * renames its files into them.
+ * renames its files into them. Their inodes tell installations apart whose times were all made the same.
  */
 static void describe_build(struct call *call, const char *program) {
   static const char *const directories[] = {".", "../native"};
@@ -78,8 +78,9 @@ static void describe_build(struct call *call, const char *program) {
     if (snprintf(path, sizeof path, "%.*s/%s", length, program, directories[i]) >= (int)sizeof path ||
         stat(path, &status) != 0)
       break;
-    size += (size_t)snprintf(text + size, sizeof text - size, "%lld ",
-                             status.st_mtim.tv_sec * 1000000000LL + status.st_mtim.tv_nsec);
+    size += (size_t)snprintf(text + size, sizeof text - size, "%lld %llu ",
+                             status.st_mtim.tv_sec * 1000000000LL + status.st_mtim.tv_nsec,
+                             (unsigned long long)status.st_ino);
   }
   append(call, text);
 }

@@ -2,10 +2,10 @@
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Of the bundle at `program`, and of the native programs beside it. */
+/** Of the bundle at `program`, and of the native programs beside it: their times, and the inodes where all times were made the same. */
 export function buildOf(program: string): string {
   return ['.', '../native']
     .map((path) => statSync(join(dirname(program), path), { bigint: true }))
-    .map(({ mtimeNs }) => `${mtimeNs} `)
+    .map(({ mtimeNs, ino }) => `${mtimeNs} ${ino} `)
     .join('');
 }

@@ -432,5 +432,12 @@ describe('an installation', () => {
       utimesSync(at(path), 7, 7);
       assert.notEqual(buildOf(program), last, path);
     }
+    // As in images and stores of packages that give all files one time.
+    const another = at('another/dist');
+    for (const name of ['cli', 'native']) {
+      mkdirSync(join(another, name), { recursive: true });
+      utimesSync(join(another, name), 7, 7);
+    }
+    assert.notEqual(buildOf(join(another, 'cli/ctx.cjs')), buildOf(program));
   });
 });
