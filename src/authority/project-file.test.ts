@@ -8,6 +8,8 @@ const links: Readonly<Record<string, string>> = {
   '/home/ann/src/shop/docs': '/home/ann/notes',
   '/home/ann/src/shop/all': '/home',
   '/home/ann/src/shop/system': '/proc/1',
+  '/home/ann/src/shop/docker': '/opt/docker.sock',
+  '/home/ann/src/shop/bus': '/run/user/1000',
   '/home/ann/src/shop/records': '/home/ann/.local/share/ctxfs/audit',
 };
 const place = {
@@ -15,6 +17,7 @@ const place = {
   home: '/home/ann',
   hidden: ['/home/ann/.local/share/ctxfs'],
   leadsTo: (path: string) => links[path] ?? path,
+  isSocket: (path: string) => path.endsWith('.sock'),
 };
 const parsed = (document: unknown) => projectDefaults(document, '.ctx/project.toml', place);
 
@@ -60,6 +63,9 @@ describe("a project's defaults", () => {
       [{ reads: ['system'] }, /nothing of \/proc/],
       [{ reads: ['/sys/kernel'] }, /nothing of \/proc/],
       [{ reads: ['records'] }, /ctx keeps its own files there/],
+      [{ reads: ['docker'] }, /reads\[0\]: "docker" asks for too much: .*sockets/],
+      [{ reads: ['bus'] }, /sockets/],
+      [{ reads: ['/run'] }, /sockets/],
       [{ reads: ['~/.local/share/ctxfs'] }, /ctx keeps its own files there/],
       [{ reads: 'x' }, /list of strings/],
       [{ reads: [1] }, /reads\[0\]/],

@@ -69,10 +69,14 @@ export interface ProjectPlace {
   readonly hidden: readonly string[];
   /** Where a path leads, every link followed. A project has links of its own, and they are no narrower than their targets. */
   leadsTo(path: string): string;
+  isSocket(path: string): boolean;
 }
 
 /** Of the kernel's, and no files of anyone's. */
 const unreadable = ['/proc', '/sys', '/dev'];
+
+/** Where daemons have theirs. */
+const sockets = '/run';
 
 function table(value: unknown, where: string, known: readonly string[], fail: Fail): Table {
   // TOML has dates, too.
@@ -112,7 +116,8 @@ function hostOf(text: string, where: string, fail: Fail): string {
   return text === 'any' ? text : placed(where, fail, () => parseHostPort(withPort(text)));
 }
 
-function readOf(text: string, where: string, { root, home, hidden, leadsTo }: ProjectPlace, fail: Fail): ProjectRead {
+function readOf(text: string, where: string, place: ProjectPlace, fail: Fail): ProjectRead {
+  const { root, home, hidden, leadsTo, isSocket } = place;
   const from = text === '~' || text.startsWith('~/') ? `${home}${text.slice(1)}` : text;
   const path = posix.resolve(root, from);
   if (!isNormalPath(path)) fail(where, `expected ${normalPathRule}`);
@@ -130,6 +135,10 @@ function readOf(text: string, where: string, { root, home, hidden, leadsTo }: Pr
     if (hidden.some((place) => contains(place, each))) {
       fail(where, `${quoted(text)} asks for too much: ctx keeps its own files there, and never shows them`);
     }
+  }
+  // Whoever reads one may connect to it, and have done outside what its server does: for Docker's that is anything.
+  if (isSocket(target) || (contains(sockets, target) && !contains(root, target))) {
+    fail(where, `${quoted(text)} asks for too much: a command could connect to sockets of programs outside`);
   }
   return { path, target };
 }

@@ -9,6 +9,7 @@ const place = {
   home: '/home/ann',
   hidden: ['/home/ann/.local/share/ctxfs'],
   leadsTo: (path: string) => path,
+  isSocket: () => false,
 };
 const parsed = (document: unknown): ProjectDefaults => projectDefaults(document, 'file', place);
 const refuses = (document: unknown) =>

@@ -1,4 +1,5 @@
 /** Which defaults of a project count: `ctx trust`. A person confirms the very bytes that they were shown. */
+import { statSync } from 'node:fs';
 import { type ProjectDefaults, projectDefaults, projectSentences } from '../../authority/project-file.js';
 import { canonicalAncestor } from '../../base/canonical-path.js';
 import { ErrnoError } from '../../base/errno.js';
@@ -38,6 +39,15 @@ async function parsedToml(text: string): Promise<unknown> {
     if (!(error instanceof TomlError)) throw error;
     const reason = `${projectFileName}:${error.line}:${error.column}: expected TOML: ${error.message.split('\n')[0]}`;
     throw new ErrnoError('EINVAL', { operation: 'parse the project', reason, cause: error });
+  }
+}
+
+/** What may not be looked at is not shown either. */
+function isSocket(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isSocket() === true;
+  } catch {
+    return false;
   }
 }
 
@@ -134,7 +144,7 @@ export class Trust {
       });
     }
     const { home, hidden } = this.#host;
-    const place = { root: origin, home, hidden, leadsTo: canonicalAncestor };
+    const place = { root: origin, home, hidden, leadsTo: canonicalAncestor, isSocket };
     const defaults = projectDefaults(await parsedToml(found.text), projectFileName, place);
     await assertGrantable(this.#host, origin, defaults);
     return { found, defaults };
