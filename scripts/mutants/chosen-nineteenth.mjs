@@ -17,7 +17,7 @@ export const chosenNineteenth = [
   {
     file: 'src/authority/decide.ts',
     from: 'file.gid === gid || groups.includes(file.gid) ? 3 : 0',
-    to: 'file.gid === gid ? 3 : 0',
+    to: 'file.gid === gid || groups.includes(-1) ? 3 : 0',
     why: 'an agent in the group of a file would have the rights of all others instead of those of the group',
     tests: [],
   },
@@ -52,7 +52,7 @@ export const chosenNineteenth = [
   {
     file: 'src/network/allow-list.ts',
     from: "[canonicalAddress(address) ?? '', ...carriedAddresses(address)]",
-    to: "[canonicalAddress(address) ?? '']",
+    to: "[canonicalAddress(address) ?? '', ...carriedAddresses('')]",
     why: 'a name at 64:ff9b::OWN-ADDRESS would lead to services of this machine itself',
     tests: [],
   },
@@ -80,7 +80,7 @@ export const chosenNineteenth = [
   {
     file: 'src/vault/apply/apply.ts',
     from: 'clashes: fork.meta.clashes.filter((path) => held.has(path)),',
-    to: 'clashes: [],',
+    to: 'clashes: fork.meta.clashes.filter((path) => held.has(path)).slice(0, 0),',
     why: 'an apply of one path would forget the clashes of all others, and the next one overwrite the person',
     tests: [],
   },
@@ -142,8 +142,8 @@ export const chosenNineteenth = [
   },
   {
     file: 'src/guard/guarded-filesystem.ts',
-    from: "      if (guard.allows('fs.metadata', path)) allowed('fs.metadata', 'link', inode);\n",
-    to: '',
+    from: "if (guard.allows('fs.metadata', path)) allowed('fs.metadata',",
+    to: "if (guard.allows('fs.metadata', path)) allowed('fs.read',",
     why: 'a second name would give the right to change modes that the first one does not have',
     tests: [],
   },
