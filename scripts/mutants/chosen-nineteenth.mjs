@@ -122,7 +122,7 @@ export const chosenNineteenth = [
   {
     file: 'native/jail/mount/place.c',
     from: 'return give_to_owner_of(jail, parent, name, path);',
-    to: 'return;',
+    to: 'return give_to_owner_of(jail, parent, ".", path);',
     why: 'a place that is made for a mount in root’s agent home would be nobody’s, and not to be removed or written beside',
     tests: [],
   },
