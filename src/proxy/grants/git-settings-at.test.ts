@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
+import { keptSecret } from '../../authority/program-paths.js';
 import { gitConfigurationBytes, gitConfigurationFiles } from '../../base/limits/store.js';
 import { gitSettingsAt } from './git-settings-at.js';
 
@@ -172,6 +173,37 @@ describe('the person’s git configuration', () => {
       write(own, `[a]\n\tb = c\n#${'x'.repeat(bytes - 13)}\n`);
       assert.deepEqual(at().reads, isRead ? [own] : []);
     }
+  });
+
+  it('never shows where keys are kept by another name either: of a file, of a directory, through several links', () => {
+    const link = (path: string, target: string) => {
+      mkdirSync(dirname(path), { recursive: true });
+      symlinkSync(target, path);
+      return path;
+    };
+    const ways: Readonly<Record<string, (secret: string) => string>> = {
+      itself: (secret) => secret,
+      'a link': (secret) => link(join(home, 'link'), secret),
+      'a relative link elsewhere': (secret) =>
+        link(join(base, 'other/link'), `../home/${secret.slice(home.length + 1)}`),
+      'a link to its directory': (secret) => join(link(join(home, 'directory'), dirname(secret)), basename(secret)),
+      'a link to a link': (secret) => link(join(home, 'second'), link(join(home, 'first'), secret)),
+    };
+    const settings = ['core.excludesFile', 'core.attributesFile', 'commit.template', 'mailmap.file'];
+    for (const [way, nameOf] of Object.entries(ways)) {
+      for (const [index, kept] of keptSecret.entries()) {
+        rmSync(base, { recursive: true, force: true });
+        const [section = '', key = ''] = settings[index % settings.length]?.split('.') ?? [];
+        const named = nameOf(write(join(home, kept, 'key'), 'private\n'));
+        write(own, `[${section}]\n\t${key} = ${named}\n`);
+        const { reads, notes } = at();
+        assert.deepEqual([reads, notes.length], [[own], 1], `${kept} by ${way}`);
+      }
+    }
+    rmSync(base, { recursive: true, force: true });
+    const plain = link(join(home, 'link'), write(join(home, 'ignore'), '*.o\n'));
+    write(own, `[core]\n\texcludesFile = ${plain}\n`);
+    assert.deepEqual([at().reads, at().notes], [[own, plain], []], 'a link to what is no secret is shown');
   });
 
   it('that cannot be read as one, or is no file, is not shown; a pipe in its place holds no one up', () => {
