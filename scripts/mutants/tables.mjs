@@ -15,6 +15,7 @@ import { chosenFourth } from './chosen-fourth.mjs';
 import { chosenJail } from './chosen-jail.mjs';
 import { chosenJail2 } from './chosen-jail2.mjs';
 import { chosenLater } from './chosen-later.mjs';
+import { chosenNineteenth } from './chosen-nineteenth.mjs';
 import { chosenNinth } from './chosen-ninth.mjs';
 import { chosenProxy } from './chosen-proxy.mjs';
 import { chosenProxy2 } from './chosen-proxy2.mjs';
@@ -45,6 +46,7 @@ export const tables = [
   ...chosenSixteenth,
   ...chosenSeventeenth,
   ...chosenEighteenth,
+  ...chosenNineteenth,
   ...chosenFaces,
   ...chosenMoreFaces,
   ...chosenDecide,
