@@ -248,7 +248,8 @@ class Chain:
             aside = sorted({*filter(TORN.fullmatch, self.files), *torn})
             differ = [name for name in aside if name not in self.files or blake3(self.read(name)) != torn.get(name)]
             self.notes += [f"{where}: {name} is not what a record says was kept aside" for name in differ]
-            bad_if(self.seq == 0 or closed, f"record {self.seq + 1} is missing")
+            self.notes += [f"{where}: its last segment was ended, and no other was begun"] if closed and self.seq else []
+            bad_if(self.seq == 0, "record 1 is missing")
         except Bad as bad:
             self.problem = f"{where}: {bad}"
         return self
@@ -307,8 +308,7 @@ class Host:
         expected = public if action == "made" else self.current
         bad_if(by != expected or not is_signed(by, f"ctxfs audit key v1\n{action}\n{public}\n", signature), "a statement about a key is not signed by the required key")
         if action == "revoked" and public in self.keys:
-            self.keys[public] = "revoked"
-            return
+            return self.keys.update({public: "revoked"})
         bad_if(action == "revoked" or public in self.keys or (action == "made" and self.root), "a key came into use twice, or was revoked and never in use")
         if self.current:
             self.keys[self.current] = "rotated"
@@ -333,7 +333,7 @@ class Host:
 
 def chains_of(record):
     agents = os.path.join(record, "agent")
-    names = ["person"] + [f"agent/{name}" for name in (sorted(os.listdir(agents)) if os.path.isdir(agents) else [])]
+    names = ["person", *(f"agent/{name}" for name in (sorted(os.listdir(agents)) if os.path.isdir(agents) else []))]
     # Where there is a lock alone, no chain has begun.
     return [name for name in names if CHAIN.fullmatch(name) and set(Chain(record, name).files) - {"lock"}]
 
@@ -348,7 +348,9 @@ def verify(record, trusted=None, anchors=()):
         chain = Chain(record, name).replay()
         seals = [seal for seal in history.seals if seal["chain"] == name]
         bad = [f"{name} record {seal['seq']}: it was sealed with another head, or is not there" for seal in seals if chain.heads.get(seal["seq"]) != seal["head"]]
-        if chain.problem:
+        # It is announced before its first record is written, and a process may be killed in between.
+        is_unbegun = chain.problem == f"{name}: record 1 is missing" and name in history.genesis and not seals
+        if chain.problem and not is_unbegun:
             bad.insert(0, chain.problem)
         else:
             try:
@@ -358,7 +360,7 @@ def verify(record, trusted=None, anchors=()):
         if not chain.problem and not host.problem and history.genesis.get(name) != chain.heads.get(1):
             bad.append(f"{name} record 1: it does not begin as the host chain says")
         problems += bad[:1]
-        notes += chain.notes
+        notes += chain.notes + ([chain.problem] if is_unbegun else [])
         counts[name] = (chain.seq, max((seal["seq"] for seal in seals), default=0))
     try:
         bad_if(trusted and history.root != trusted and (history.root or not host.problem), "the record does not begin with the trusted key")
@@ -373,8 +375,7 @@ def verify(record, trusted=None, anchors=()):
 
 def main(words):
     trusted, anchors, places = None, [], []
-    as_json = "--json" in words
-    words = [word for word in words if word != "--json"]
+    words, as_json = [word for word in words if word != "--json"], "--json" in words
     while words and (word := words.pop(0)):
         if word == "--key" and words:
             trusted = words.pop(0)
@@ -383,8 +384,7 @@ def main(words):
         else:
             places.append(word)
     if len(places) != 1 or places[0].startswith("-"):
-        print(__doc__.split("\n\n")[1], file=sys.stderr)
-        return 2
+        return print(__doc__.split("\n\n")[1], file=sys.stderr) or 2
     problems, notes, counts = verify(places[0], trusted, anchors)
     if as_json:
         print(json.dumps({"ok": not problems, "problems": problems, "notes": notes, "chains": {name: {"records": count[0], "sealed": count[1]} for name, count in counts.items()}}))

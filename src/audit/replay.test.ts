@@ -88,7 +88,6 @@ const bad: Readonly<
   'a segment after an empty one': ['segment', 1, 1, { 1: [], 2: [open()] }],
   'a record after the end of its segment': ['segment', 3, 3, { 1: [open(), close, plain] }],
   'half a record after the end of its segment': ['segment', 3, 3, { 1: [open(), close, { raw: '["' }] }],
-  'no segment after the last that ended': ['missing', 1, 3, { 1: [open(), close] }],
   'a segment that does not open': ['segment', 1, 1, { 1: [plain] }],
   'a later segment that does not open': ['segment', 1, 3, { 1: [open(), close], 3: [plain] }],
   'a segment that opens twice': ['segment', 2, 2, { 1: [open(), open()] }],
@@ -159,6 +158,8 @@ describe('a chain', () => {
     }
     const empty = read({ 1: [open(), close], 3: [] });
     assert.deepEqual([empty.problem, empty.notes.map(({ fault, line }) => [fault, line])], [undefined, [['torn', 1]]]);
+    const none = read({ 1: [open(), close] });
+    assert.deepEqual([none.problem, none.notes.map(({ fault, seq }) => [fault, seq])], [undefined, [['missing', 3]]]);
   });
 
   it('says what was set aside of it', () => {

@@ -203,7 +203,8 @@ export function replay(
     if (line === 0) notes.push(at(segment, 1, 'torn', 'the segment is empty: a crash, or records were cut off'));
   }
   if (closed && seq > 0) {
-    return result(at(segmentName(seq + 1), 1, 'missing', 'the last segment says that another follows: it is missing'));
+    const text = 'the last segment was ended and no other was begun: a crash, a full disk, or records were cut off';
+    notes.push(at(segmentName(seq + 1), 1, 'missing', text));
   }
   if (seq === 0) return result(at(segmentName(1), 1, 'missing', 'the chain has no record'));
   return result();

@@ -6,7 +6,7 @@ import { type Anchor, type AnchorState, compareAnchor } from './anchor.js';
 import { noDenials, parseDenials, type Totals, waiting } from './denials.js';
 import { type Body, Hasher, types } from './format.js';
 import { HostHistory, type KnownKey, type Seal } from './host-history.js';
-import { hostChain, isTornName } from './layout.js';
+import { hostChain, isTornName, segmentName } from './layout.js';
 import type { RecordReader } from './reader.js';
 import { layers, type RefusalLayer } from './record.js';
 import { type RecordFault, type Replayed, replay, type Where } from './replay.js';
@@ -105,6 +105,18 @@ interface Expected {
   readonly genesis: string | undefined;
 }
 
+/** A chain is announced before its first record is written: a process that was killed in between leaves none. */
+function unbegunFindings({ problem }: Replayed, { seals, genesis }: Expected): readonly Finding[] {
+  const hasNoRecord = problem?.fault === 'missing' && problem.segment === segmentName(1);
+  if (!hasNoRecord || genesis === undefined || seals.length > 0) return [];
+  return [
+    {
+      ...problem,
+      text: 'it was announced and has no record: a crash, or its records were removed, none of them sealed',
+    },
+  ];
+}
+
 function checkChain(
   reader: RecordReader,
   chain: string,
@@ -143,7 +155,8 @@ function checkChain(
   // Of the host chain every record counts: its heads are what anchors have.
   const wants = visit === undefined ? (seq: number) => wanted.has(seq) : undefined;
   const replayed: Replayed = replay(reader, chain, new Hasher(), look, wants);
-  if (replayed.problem !== undefined) problems.unshift(replayed.problem);
+  const unbegun = unbegunFindings(replayed, expected);
+  if (replayed.problem !== undefined && unbegun.length === 0) problems.unshift(replayed.problem);
   else {
     for (const seal of expected.seals.filter(({ seq }) => seq > replayed.seq)) {
       problems.push({
@@ -171,7 +184,7 @@ function checkChain(
     sealed,
     denials: recorded,
   };
-  return { verdict, problems, warnings: [...replayed.notes, ...tornFindings(reader, chain, torn)] };
+  return { verdict, problems, warnings: [...replayed.notes, ...unbegun, ...tornFindings(reader, chain, torn)] };
 }
 
 function anchorFindings(

@@ -104,8 +104,8 @@ const attempts: readonly Attempt[] = [
   {
     what: 'the last segment is removed',
     tamper: (copy) => rmSync(lastOf(copy, coder)),
-    expected: { chain: coder, fault: 'missing' },
-    second: /record \d+ is missing/,
+    expected: { chain: coder, fault: 'seal' },
+    second: /it was sealed with another head, or is not there/,
   },
   {
     what: 'a whole chain is removed',

@@ -5,11 +5,14 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileAnchor } from '../../src/audit/anchor/file-anchor.js';
 import { Hasher, lineText } from '../../src/audit/format.js';
-import { library } from '../../src/audit/record-fixture.js';
+import { segmentName } from '../../src/audit/layout.js';
+import { directoryReader } from '../../src/audit/reader.js';
+import { library, recordPlace } from '../../src/audit/record-fixture.js';
 import { ChainRecorder } from '../../src/audit/recorder.js';
 import { sealAll } from '../../src/audit/seal.js';
 import { editLines, type SealedRecord, sealedRecord, segmentsOf } from '../../src/audit/tamper-fixture.js';
-import { verifySecond } from '../support/second-verifier.js';
+import { verify } from '../../src/audit/verify.js';
+import { verifySecond, verifyUnsealed } from '../support/second-verifier.js';
 
 const original = sealedRecord({ segmentBytes: 1200, commands: 5 });
 after(() => original.remove());
@@ -110,6 +113,36 @@ describe('tampering with the record', () => {
       }
     } finally {
       copy.remove();
+    }
+  });
+
+  it('is not taken for a crash before the first record of a chain, or of a segment, nor that for it', () => {
+    const place = recordPlace();
+    const now = () => new Date('2026-02-01T00:00:00Z');
+    const told = () => {
+      const [ours, second] = [verify({ reader: directoryReader(place.directory), anchors: [] }), verifyUnsealed(place)];
+      assert.equal(second.ok, ours.ok, second.problems.join());
+      return [ours.ok, ours.warnings.map(({ text }) => text).join()] as const;
+    };
+    try {
+      const recorder = place.recorder({ now });
+      recorder.append({ type: 'x', object: 'x', status: 'ok', agent: 'coder' });
+      recorder.append({ type: 'x', object: 'x', status: 'ok' });
+      place.recorder({ now, segmentBytes: 1 }).append({ type: 'x', object: 'x', status: 'ok' });
+      assert.equal(told()[0], true);
+      rmSync(join(place.directory, 'person', segmentName(4)));
+      rmSync(join(place.directory, coder), { recursive: true });
+      const [ok, warned] = told();
+      assert.ok(ok);
+      assert.match(warned, /no other was begun.*announced and has no record/);
+      writeFileSync(join(place.directory, 'person', segmentName(5)), '');
+      assert.equal(told()[0], false);
+      rmSync(join(place.directory, 'person', segmentName(5)));
+      sealAll(recorder, []);
+      rmSync(join(place.directory, 'person'), { recursive: true });
+      assert.equal(told()[0], false);
+    } finally {
+      place.remove();
     }
   });
 

@@ -25,6 +25,11 @@ export function verifySecond({ record, root, publicKey }: SealedRecord, anchored
   return JSON.parse(run([secondVerifier, record, '--key', publicKey, ...anchor, '--json'])) as SecondVerdict;
 }
 
+/** Without a key and an anchor. */
+export function verifyUnsealed({ directory }: { readonly directory: string }): SecondVerdict {
+  return JSON.parse(run([secondVerifier, directory, '--json'])) as SecondVerdict;
+}
+
 /** Flips one bit of every byte of every segment, one after the other, in memory. Returns the places where nothing was noticed. */
 export function flipEveryByteSecond({ record, root, publicKey }: SealedRecord): { flips: number; unnoticed: string[] } {
   const script = `
