@@ -309,6 +309,24 @@ describe('what a crash left in a chain', () => {
     assert.deepEqual(typesOf(), ['audit.open', 'a', ...made, 'b', 'audit.close', 'audit.open', 'c']);
   });
 
+  it('of refusals are counts without a byte, which are made again from what is recorded', () => {
+    const chain = chainOf();
+    for (const [object, layer, count] of [
+      ['a', 'hook', 1],
+      ['b', 'guard', 5],
+      ['c', 'hook', 2],
+    ] as const)
+      chain.appendAll([entry('x', { object, status: 'denied', layer, count })]);
+    const totals = () => JSON.parse(readFileSync(chain.paths.denials, 'utf8')).totals;
+    assert.deepEqual(totals(), { hook: 3, guard: 5 });
+    writeFileSync(chain.paths.denials, '');
+    chain.appendAll([entry('y')]);
+    assert.deepEqual(totals(), { hook: 3, guard: 5 });
+    writeFileSync(chain.paths.denials, '{');
+    chain.appendAll([entry('y')]);
+    assert.equal(readFileSync(chain.paths.denials, 'utf8'), '{', 'what somebody wrote there is for verify to find');
+  });
+
   it('of refusals is bounded: the disk is waited for where many could be lost', () => {
     const chain = chainOf();
     const calls = failing('fdatasyncSync');

@@ -38,7 +38,9 @@ import {
   wordsOf,
 } from './format.js';
 import { agentOfChain, type ChainPaths, chainPaths, firstSeqOf, segmentName, tornName } from './layout.js';
-import type { RecordEntry } from './record.js';
+import { recordsIn } from './query.js';
+import { directoryReader } from './reader.js';
+import type { RecordEntry, RefusalLayer } from './record.js';
 import type { Reserve } from './reserve.js';
 import { appendLines, makeDurable } from './segment.js';
 import { type LastRecord, readTail } from './tail.js';
@@ -167,8 +169,22 @@ export class Chain {
   #denials(): DenialState {
     // Asked for first, since an error that is thrown costs more than the rest of an append. We hold the lock: no one removes it.
     if (!existsSync(this.paths.denials)) return noDenials;
+    const text = readFileSync(this.paths.denials, 'utf8');
+    if (text === '') return this.#countedAgain();
     // One that cannot be read counts nothing: `verify` says that the counters differ.
-    return parseDenials(readFileSync(this.paths.denials, 'utf8')) ?? noDenials;
+    return parseDenials(text) ?? noDenials;
+  }
+
+  /** After a power cut some filesystems (xfs) have the name of a file and none of its bytes: the chain says what was recorded. */
+  #countedAgain(): DenialState {
+    const totals: Partial<Record<RefusalLayer, number>> = {};
+    for (const { body } of recordsIn(directoryReader(this.#options.record), this.name)) {
+      const { status, layer, count = 1 } = body;
+      if (status === 'denied' && layer !== undefined) totals[layer] = (totals[layer] ?? 0) + count;
+    }
+    const state = { ...noDenials, totals };
+    this.#writeDenials(state, true);
+    return state;
   }
 
   /**
