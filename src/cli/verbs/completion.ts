@@ -42,6 +42,7 @@ function bashCase(word: string, verbs: readonly Verb[]): string {
       if ((COMP_CWORD > 2)); then case \${COMP_WORDS[2]} in ${inner} esac; fi ;;`;
 }
 
+/** Of a path nothing is said: then the shell completes files, as it does for every program. */
 function bash(verbs: readonly Verb[]): string {
   const cases = firstWords(verbs)
     .map((word) => bashCase(word, verbs))
@@ -51,7 +52,7 @@ function bash(verbs: readonly Verb[]): string {
   local index
   for ((index = 2; index < COMP_CWORD; index++)); do
     if [[ \${COMP_WORDS[index]} == -- ]]; then
-      COMPREPLY=($(compgen -c -f -- "$current"))
+      ((index + 1 < COMP_CWORD)) || COMPREPLY=($(compgen -c -- "$current"))
       return
     fi
   done
@@ -64,7 +65,7 @@ ${cases}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
-complete -F _ctx ctx
+complete -o bashdefault -o default -F _ctx ctx
 `;
 }
 

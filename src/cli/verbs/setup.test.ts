@@ -1,5 +1,6 @@
 /** What a person sets up, looks at and ends: secrets, a project's defaults, hooks, tool sources, mounts, the host, and what runs. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -188,6 +189,22 @@ test('each shell gets a script of its own, with every verb and option', async ()
       for (const option of options) assert.ok(script.includes(option.name), option.name);
     }
   }
+  // For a path, and for what a command takes, bash gets no words: it then completes files, as ours could not with spaces in them.
+  const shown = (...words: readonly string[]) => {
+    const ask = `eval "$1"; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _ctx; echo "\${COMPREPLY[@]}"; complete -p ctx`;
+    const { stdout } = spawnSync('bash', ['-c', ask, 'bash', scripts[0] ?? '', ...words], { encoding: 'utf8' });
+    return stdout.split('\n');
+  };
+  for (const words of [
+    ['ctx', 'apply', 'R'],
+    ['ctx', 'exec', '--cwd', 's'],
+    ['ctx', 'exec', '--', 'cat', '/'],
+  ]) {
+    const [found, how] = shown(...words);
+    assert.deepEqual([found, how], ['', 'complete -o bashdefault -o default -F _ctx ctx'], words.join(' '));
+  }
+  assert.deepEqual(shown('ctx', 'exec', '--', 'bas')[0]?.split(' ').includes('bash'), true);
+  assert.equal(shown('ctx', 'app')[0], 'apply approvals');
   await calls.all([
     ['completion nosuch', 'EINVAL'],
     ['completion toString', 'EINVAL'],
