@@ -62,6 +62,22 @@ it('the last record of a segment is one that has a number, a time and a type', (
   }
 });
 
+it('a record is found by a path that is a part of another word in it, too', () => {
+  const isFound = (change: string, path: string) =>
+    matches(
+      { chain: 'person', head: genesisHead, body: { ...body, status: 'ok', facts: { changes: [change] } } },
+      { path },
+    );
+  for (const [change, path] of [
+    ['modified mod', 'mod'],
+    ['added a', 'a'],
+    ['added contest/test', 'test'],
+    ['added main.tsx/main.ts', 'main.ts'],
+  ] as const)
+    assert.ok(isFound(change, path), path);
+  for (const path of ['modif', 'odified', 'od', '']) assert.ok(!isFound('modified mod', path), path);
+});
+
 it('a record is found by each thing that it says, and not by another', () => {
   const given = { ...body, agent: 'coder', session: 's1', status: 'failed', type: 'fork.delete' } as const;
   const found = { chain: 'agent/coder', head: genesisHead, body: given };

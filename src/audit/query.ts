@@ -59,11 +59,14 @@ function namesTree(value: string, path: string): boolean {
 /** `changed PATH`, `PATH`, or something below it; or a whole tree that the path is in. */
 function namesPath(value: Json | undefined, path: string): boolean {
   if (typeof value === 'string') {
-    const at = value.indexOf(path);
-    if (at < 0) return namesTree(value, path);
-    const before = value[at - 1];
-    const after = value[at + path.length];
-    return (before === undefined || before === ' ' || before === '/') && (after === undefined || after === '/');
+    // Wherever it is: a file named `mod` is in `modified mod` twice.
+    for (let at = value.indexOf(path); at >= 0 && at < value.length; at = value.indexOf(path, at + 1)) {
+      const before = value[at - 1];
+      const after = value[at + path.length];
+      const begins = before === undefined || before === ' ' || before === '/';
+      if (begins && (after === undefined || after === '/')) return true;
+    }
+    return namesTree(value, path);
   }
   if (value === null || typeof value !== 'object') return false;
   return Object.values(value).some((each) => namesPath(each as Json, path));
