@@ -1,6 +1,6 @@
 /** What a power cut leaves in the store: files that are empty, or names without their bytes. Found, said, and never in the way. */
 import assert from 'node:assert/strict';
-import { readdirSync, rmSync, truncateSync } from 'node:fs';
+import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Stage, useWarmStage } from '../support/stage.js';
@@ -43,6 +43,18 @@ forEachUser((user) => {
     assert.deepEqual([seen.code, seen.stdout], [0, 'synced\n'], seen.stderr);
     assert.match(seen.stderr, /fork 'main' is back at its last synced state/);
     assert.equal((await ctx('two', 'fsck')).code, 0);
+  });
+
+  test('what runs is listed and ended also where a vault cannot be read', async () => {
+    const { project, data, ctx } = place(stage, 'cut-vault');
+    const env = { CTX_DATA: data, CTX_KEEPER: 'off' };
+    const running = stage.startCtx(project, ['exec', '--', 'sh', '-c', 'echo on; exec sleep 300'], { env });
+    await running.printed('on');
+    writeFileSync(join(vaultIn(data), 'meta.json'), '{');
+    assert.match((await ctx('one', 'ps')).stdout, / {2}command {2}.*: sh -c echo on/);
+    const stopped = await ctx('one', 'stop', '--all');
+    assert.equal(stopped.code, 0, stopped.stderr);
+    assert.notEqual((await running.finished).code, 0);
   });
 
   test('a kept jail says what a cut has cost when it starts, and in the report of its first command', async () => {

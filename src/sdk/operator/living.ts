@@ -3,6 +3,7 @@
  * process numbers in the store say who lives, so that a kill leaves nothing wrong. Whatever comes to stay running later is a kind more.
  */
 import { readdirSync } from 'node:fs';
+import { ErrnoError } from '../../base/errno.js';
 import {
   environmentOf,
   familyOf,
@@ -173,6 +174,16 @@ function keepers({ store }: Host): readonly Found[] {
   });
 }
 
+/** What runs in a vault that cannot be read has to be found and ended like all else; its own directory stands for the workspace. */
+function originOf(paths: VaultPaths): string | undefined {
+  try {
+    return readVaultMeta(paths.meta)?.origin;
+  } catch (error) {
+    if (!(error instanceof ErrnoError)) throw error;
+    return paths.directory;
+  }
+}
+
 /** Of the whole store, oldest first. */
 export async function listLiving(host: Host): Promise<readonly Living[]> {
   const { directory } = host.store;
@@ -180,7 +191,7 @@ export async function listLiving(host: Host): Promise<readonly Living[]> {
   const found: Found[] = [];
   for (const id of namesIn(storePaths(directory).vaults)) {
     const paths = vaultPaths(directory, id);
-    const origin = readVaultMeta(paths.meta)?.origin;
+    const origin = originOf(paths);
     if (origin === undefined) continue;
     for (const fork of namesIn(paths.forks).filter(isForkName)) {
       const facts = keptJails.find((each) => each.origin === origin && each.fork === fork);
