@@ -2,6 +2,7 @@
 #include "handover.h"
 #include "pages.h"
 #include "terminal-wire.h"
+#include "waiters.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,8 +56,13 @@ static void share_memory(void) {
 pid_t process_copy(void *loop) {
   const pid_t keeper = getpid();
   share_memory();
+  if (!waiters_find()) {
+    errno = EAGAIN;
+    return -1;
+  }
   const pid_t process = fork();
   if (process != 0) return process;
+  waiters_forget();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != keeper || uv_loop_fork(loop) != 0) _exit(0);
   return 0;

@@ -50,8 +50,8 @@ describe('a request to a keeper', () => {
 
 describe('the Node of a keeper', () => {
   it('is one that its tests were run with', () => {
-    for (const version of ['20.19.0', '22.1.0', '24.21.0']) refuseUnknownNode(version);
-    for (const version of ['18.20.0', '21.0.0', '23.1.0', '25.0.0', '26.10.0', '200.0.0', '']) {
+    for (const version of ['20.19.0', '22.1.0', '24.21.0', '26.10.0']) refuseUnknownNode(version);
+    for (const version of ['18.20.0', '21.0.0', '23.1.0', '25.0.0', '200.0.0', '']) {
       assert.throws(() => refuseUnknownNode(version), /no keeper was tested with this version/);
     }
   });

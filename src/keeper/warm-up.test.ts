@@ -49,6 +49,26 @@ describe('a copy on trial', () => {
     assert.equal(inside.asked[1], 'end 42', 'this is the copy, which can all that is asked of it');
   });
 
+  it('works whenever the keeper has collected, whichever of V8’s threads were woken last', async () => {
+    const urls = ['./copy-trial.js', './keeper-library.js', '../base/native-program.js'].map(
+      (path) => new URL(path, import.meta.url).href,
+    );
+    // Node 26 wakes one of four at each collection.
+    const script = `Promise.all(${JSON.stringify(urls)}.map((url) => import(url)))
+      .then(async ([{ copiesWork }, { loadKeeperLibrary }, { nativeProgram }]) => {
+        const library = loadKeeperLibrary(nativeProgram('keeper.node'));
+        for (let times = 0; times < 4; times++) {
+          gc({ type: 'minor' });
+          await copiesWork(library);
+        }
+        process.exit(0);
+      })`;
+    const words = ['--single-threaded', '--expose-gc', '--eval', script];
+    const child = spawn(process.execPath, words, { stdio: ['ignore', 'inherit', 'inherit'] });
+    const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve));
+    assert.equal(code, 0);
+  });
+
   it('does what is to be done there alone, and ends whatever becomes of it', async () => {
     for (const act of [() => Promise.resolve(), () => Promise.reject(new Error('no'))]) {
       const { library, asked } = libraryOf({ try: 0 });
