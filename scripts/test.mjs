@@ -63,8 +63,8 @@ console.log(`\ntests: ${files.length} files, CTX_TEST_SEED=${seed}${options.soak
 const mostRunAgain = 5;
 /** Many times what the slowest file takes on two quiet cores: a load of 30 there made the packages take ten minutes. */
 const minutesOfFile = options.soak ? 360 : 20;
-/** A verb waits for the disk and for other processes about a third of its time. */
-const filesAtOnce = Math.min(availableParallelism() + 1, 4);
+/** A file waits more than half of its time: for the disk, for clocks, for processes that begin and end. */
+const filesAtOnce = Math.min(2 * availableParallelism() + 1, 8);
 const { status, failedFiles } = await runTests(longestFirst(files), filesAtOnce);
 let passed = status === 0;
 if (!passed && words.length === 0 && failedFiles.length > 0 && failedFiles.length <= mostRunAgain) {
