@@ -13,7 +13,11 @@ asOneUser((user) => {
   const vaultOf = async (project: string) => {
     await stage.inside(project, 'touch made');
     const vaults = readdirSync(join(stage.store, 'vault')).map((name) => join(stage.store, 'vault', name));
-    const isOf = (vault: string) => readFileSync(join(vault, 'meta.json'), 'utf8').includes(JSON.stringify(project));
+    const isOf = (vault: string) => {
+      const meta = join(vault, 'meta.json');
+      // A test beside this one may be making one just now.
+      return existsSync(meta) && readFileSync(meta, 'utf8').includes(JSON.stringify(project));
+    };
     return vaults.find(isOf) ?? assert.fail(`no vault of ${project}`);
   };
   /** A layer that no state names, as one is that is being made. */
