@@ -189,8 +189,8 @@ describe('a verb beside a kept jail', async () => {
       assert.ok(frame?.kind === wireKind.request);
       const request = readRequest(frame.payload);
       const build = [dirname(program), join(dirname(program), '..', 'native')].flatMap((each) => {
-        const { mtimeNs } = statSync(each, { bigint: true, throwIfNoEntry: false }) ?? {};
-        return mtimeNs === undefined ? [] : `${mtimeNs} `;
+        const found = statSync(each, { bigint: true, throwIfNoEntry: false });
+        return found === undefined ? [] : `${found.mtimeNs} ${found.ino} `;
       });
       assert.deepEqual(request, {
         directory: below,
