@@ -11,6 +11,7 @@ import { type KeeperLibrary, loadKeeperLibrary } from './keeper-library.js';
 import { parseKeeperRequest } from './keeper-request.js';
 import { livingKeepers } from './living-keepers.js';
 import { Company } from './possible-callers.js';
+import { readProcessTraits } from './process-traits.js';
 
 const scratch = mkdtempSync(join(tmpdir(), 'ctx-keeper-test-'));
 after(() => rmSync(scratch, { recursive: true, force: true }));
@@ -149,6 +150,21 @@ describe('a call that a keeper is asked for', () => {
       assert.deepEqual(done.slice(0, 2), ['refuse', 'close'], 'the copy itself is as the keeper is');
     const other = kept({ coming: [requestOf({})], library: { alike, make: () => 2 ** 30 } });
     assert.deepEqual(other.done.slice(0, 2), ['refuse', 'drop'], 'a copy that is not as the keeper is now goes');
+  });
+
+  it('is given to a copy that keeps signals from itself while it prepares, and refused to a caller that keeps them', () => {
+    const blocking = spawn('env', ['--block-signal=USR1', 'sleep', '600'], { stdio: 'ignore' });
+    const busy = blocking.pid ?? 0;
+    const masked = () => readProcessTraits(busy, 0).get('SigBlk') !== readProcessTraits('self', 0).get('SigBlk');
+    try {
+      while (!masked()) execFileSync('sleep', ['0.01']);
+      const library = { alike: () => 0, make: () => busy };
+      assert.equal(answered({}, { library }), 'give');
+      assert.equal(answered({ caller: busy }, { library }), 'refuse');
+      assert.equal(answered({ caller: busy }, { library: { ...library, make: () => process.pid } }), 'refuse');
+    } finally {
+      blocking.kill();
+    }
   });
 
   it('is taken by the copy with its words, and by none that was given nothing', () => {

@@ -19,7 +19,7 @@ import {
 import type { KeeperLibrary } from './keeper-library.js';
 import { type KeeperRequest, parseKeeperRequest } from './keeper-request.js';
 import { Company } from './possible-callers.js';
-import { comparedAtOnce, differenceOf, readProcessTraits } from './process-traits.js';
+import { comparedAtOnce, differenceOf, readProcessTraits, whenPrepared } from './process-traits.js';
 import { isServed, startVariables } from './served-calls.js';
 
 export interface KeeperPlace {
@@ -147,14 +147,15 @@ export class Keeper {
       this.#library.give();
       return;
     }
-    const own = readProcessTraits(copy, this.#library.priority(copy));
+    const here = readProcessTraits('self', this.#library.priority(0));
+    const own = whenPrepared(readProcessTraits(copy, this.#library.priority(copy)), here);
     if (differenceOf(own, readProcessTraits(caller, this.#library.priority(caller))) === undefined) {
       this.#library.give();
       return;
     }
     this.#library.refuse();
     // Where this process was moved since, the next call gets a copy that is as it is now.
-    if (differenceOf(own, readProcessTraits('self', this.#library.priority(0))) !== undefined) this.#library.drop();
+    if (differenceOf(own, here) !== undefined) this.#library.drop();
   }
 
   /** Anything that goes wrong here leaves the call to its caller. */

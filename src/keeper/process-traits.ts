@@ -54,6 +54,14 @@ export function readProcessTraits(process: number | 'self', priority: number): P
   return found;
 }
 
+/**
+ * Of a copy that still prepares itself: libuv keeps all signals from it for moments, long ones on a busy machine. What it will have
+ * blocked then is what the keeper had when it made it.
+ */
+export function whenPrepared(copy: ProcessTraits, keeper: ProcessTraits): ProcessTraits {
+  return new Map([...copy, ['SigBlk', keeper.get('SigBlk') ?? '']]);
+}
+
 const spaced = (names: readonly string[]) => ` ${names.join(' ')} `;
 
 /** What `native/keeper.node` compares at once: the same, by their names. */
