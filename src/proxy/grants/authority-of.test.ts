@@ -29,6 +29,29 @@ describe('the authority of a command', () => {
     }
   });
 
+  it('writes no directory that holds what ctx keeps for itself, whoever asks for it, and under no other name', async () => {
+    const refused = async (request: Parameters<typeof resolveAuthority>[1]) =>
+      assert.match(await refusal('EINVAL', () => resolveAuthority(host, request)), /hold the files of ctx itself/);
+    for (const given of [{ writes: [base] }, { liveWrites: [base] }]) await refused({ place, ...given });
+    const line = (mode: string) => `${base}\t/all\t${mode}\trbind\n`;
+    const policyText = 'allow coder_t agent:child create\n';
+    await refused({ place, agent: agent('coder', { mountText: line('rw') }) });
+    const file = join(configuration, 'agents.toml');
+    writeFileSync(file, `[agent.container]\nmounts = [{ source = "${base}", target = "/all", mode = "rw" }]\n`);
+    await refused({ place });
+    writeFileSync(file, '');
+    const supervised = { kind: 'hidden path', source: base, target: '/all', mode: 'rw', host: base } as const;
+    agent('coder', { policyText });
+    const child = agent('child', {
+      ...{ parent: { agent: 'coder' }, mountText: line('rw') },
+      supervised: [{ by: 'operator:1000', excess: supervised }],
+    });
+    await refused({ place, agent: child });
+    const reads = await resolveAuthority(host, { place, agent: agent('coder', { mountText: line('ro') }) });
+    assert.equal(reads.authority.view.accessTo('/all/store'), 'none');
+    assert.equal(reads.authority.view.accessTo('/all/data/x'), 'read');
+  });
+
   it('is, without an agent, the directory and the system, for a type of its own and without any permission', async () => {
     const { authority, digest, warnings, live } = await resolveAuthority(host, { place });
     assert.equal(printLabel(authority.identity.label), 'user_u:agent_r:exec_t:s0');

@@ -131,6 +131,21 @@ function isDirectory(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
+/** Renaming a directory above what is hidden would show it at the next launch; what is not there yet could be made. */
+function refuseAboveHidden({ view }: Authority, origin: string, hidden: readonly string[]): void {
+  const holds = (source: string) => hidden.some((inside) => inside !== source && contains(source, inside));
+  const above = view
+    .allowedWrites()
+    .find(({ of, source }) => of === 'host' && !contains(origin, source) && holds(source));
+  if (above === undefined) return;
+  throw new ErrnoError('EINVAL', {
+    operation: 'write',
+    path: above.source,
+    reason: 'expected a directory that does not hold the files of ctx itself',
+    remedy: 'name the directories inside it that are to be written',
+  });
+}
+
 /** Directories beside the workspace that a fork can hold: as they are on the host, none in another, none around it. */
 function forkedRoots({ view }: Authority, origin: string, forkable: readonly string[]): readonly string[] {
   const apart = forkable.filter((path) => {
@@ -185,6 +200,7 @@ export async function resolveAuthority(host: Host, request: AuthorityRequest): P
     agent === undefined
       ? anonymous(surface, operator, place.owner, request.grants)
       : authorityOfLine({ host, surfaceOf, operator, root, warnings: said }, line);
+  refuseAboveHidden(authority, place.origin, host.hidden);
   if (authority.surface.siblingReads.length < at.listedSiblings.length) {
     const names = at.listedSiblings.map(visible).join(', ');
     said.push(`.ctx/workspace.json asks to show ${names}: --siblings shows them, read-only`);

@@ -214,17 +214,6 @@ export function surfaceAt(host: Host, place: Place, task: TaskPaths, scope: Scop
 
   // The workspace file comes with the workspace, perhaps from a stranger: what it asks for is given when somebody says so.
   const siblings = task.siblings === true ? asked.siblingReads : [];
-  // Renaming a directory above what is hidden would bring it to light at the next launch.
-  const above = writes.paths.find((path) => hidden.some((inside) => inside !== path && contains(path, inside)));
-  if (above !== undefined) {
-    throw new ErrnoError('EINVAL', {
-      operation: '--write',
-      path: above,
-      reason: 'expected a directory that does not hold the files of ctx itself',
-      remedy: 'name the directories inside it that are to be written',
-    });
-  }
-
   const agentReads = task.agentReads ?? [];
   const covering = [origin, ...reads.paths, ...writes.paths, ...agentReads, ...hidden];
   const defaults = ownRoot ? noDefaults : hostDefaults(host, origin, covering);
