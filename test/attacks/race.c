@@ -20,8 +20,11 @@
 
 static const char *one, *other;
 
+/* Leaves the processor to those who are raced with, and is short against what they do between two looks. */
+enum { PAUSE_MICROSECONDS = 20 };
+
 static void *exchange(void *unused) {
-  for (;;) /* An apply may be about to put one of them there. */
+  for (;; usleep(PAUSE_MICROSECONDS)) /* An apply may be about to put one of them there. */
     if (renameat2(AT_FDCWD, one, AT_FDCWD, other, 2 /* exchange */) != 0 && errno != ENOENT) {
       perror("renameat2");
       return unused;
