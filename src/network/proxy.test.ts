@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { after, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { noNetwork } from '../authority/network.js';
@@ -34,6 +34,13 @@ async function proxying(options: Parameters<typeof startProxy>[0]) {
   const fixture = await startProxy(options);
   closing.push(() => fixture.proxy.stop());
   return fixture;
+}
+
+async function listeningServer() {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, port: (server.address() as AddressInfo).port };
 }
 
 const get = (target: string, ...lines: readonly string[]) =>
@@ -326,6 +333,38 @@ describe('the proxy', () => {
       limits: { connectMilliseconds: 50 },
     });
     assert.match((await say(port, get('http://slow.example/'))).toString(), /^HTTP\/1\.1 504 /);
+  });
+
+  it('gives all of an answer to a client that rests before it reads the end', async () => {
+    const { server, port } = await listeningServer();
+    const ours = new Promise<Socket>((resolve) => server.once('connection', resolve));
+    const piece = Buffer.alloc(15_000, 'x');
+    let sent = 0;
+    const host = await served(
+      listenRaw(async (socket) => {
+        await once(socket, 'data');
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        // Until the kernel takes no more of a piece: it waits in the proxy when the host has ended.
+        const client = await ours;
+        while (client.writableLength === 0) {
+          socket.write(piece);
+          sent += piece.length;
+          while (client.bytesWritten < sent) await new Promise(setImmediate);
+        }
+        socket.end();
+      }),
+    );
+    const target = `a.example:${host.port}`;
+    const limits = { lingerMilliseconds: 20 };
+    const resolve = async () => ['127.0.0.1'];
+    const proxy = startNetworkProxy({ server, resolve, limits, ...allowing(target) });
+    closing.push(() => proxy.stop());
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    socket.write(get(`http://${target}/`));
+    await told(proxy, 1);
+    await sleep(200);
+    const answer = await receive(socket);
+    assert.equal(answer.length - answer.indexOf('\r\n\r\n') - 4, sent);
   });
 
   it('closes what carries nothing', async () => {

@@ -168,7 +168,7 @@ class RunningProxy {
   async #serve(client: Socket): Promise<void> {
     const gone = new Ending();
     client.once('close', () => gone.abort());
-    const { headBytes, headMilliseconds, lingerMilliseconds } = this.#limits;
+    const { headBytes, headMilliseconds } = this.#limits;
     const inbox = new Inbox(client, { bytes: headBytes, milliseconds: headMilliseconds });
     const attempt = new Attempt(this.#log, this.#openings);
     let asked = false;
@@ -192,7 +192,7 @@ class RunningProxy {
     }
     // A client that only connected and left has attempted nothing.
     if (asked) attempt.tell();
-    await linger(client, lingerMilliseconds);
+    await linger(client, this.#limits);
   }
 
   async #converse(first: number, conversation: ProxyConversation): Promise<void> {
@@ -202,17 +202,22 @@ class RunningProxy {
   }
 }
 
-/** Ends our half and waits for the client's: closing over unread bytes would reset what it has yet to read. */
-async function linger(client: Socket, milliseconds: number): Promise<void> {
+/**
+ * Ends our half when the client has taken all of it, and waits for the client's: closing over unread bytes would reset
+ * what it has yet to read. One that reads slowly has as long as in a tunnel.
+ */
+async function linger(client: Socket, { lingerMilliseconds, idleMilliseconds }: ProxyLimits): Promise<void> {
   if (client.destroyed) return;
-  client.end();
+  client.setTimeout(idleMilliseconds, () => client.destroy());
   client.resume();
-  client.setTimeout(0);
   await new Promise<void>((resolve) => {
-    const timer = setTimeout(() => client.destroy(), milliseconds);
+    let timer: NodeJS.Timeout | undefined;
     client.once('close', () => {
       clearTimeout(timer);
       resolve();
+    });
+    client.end(() => {
+      if (!client.destroyed) timer = setTimeout(() => client.destroy(), lingerMilliseconds);
     });
   });
 }
