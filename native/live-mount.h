@@ -25,7 +25,7 @@
 
 struct live_mount {
   const char *target, *upper; /* as it was mounted: relative to the vault's directory */
-  uint32_t attributes;        /* that the clone gets; never read-only, which is the holder's business */
+  uint32_t attributes;        /* that the clone gets; what is read-only or cannot be executed is each jail's business */
 };
 
 static inline bool is_overlay_of(const char *line, const char *upper) {
@@ -72,7 +72,7 @@ static inline int clone_in_place(int proc, pid_t holder, const struct live_mount
   struct statx about;
   if (found < 0 || statx(found, "", AT_EMPTY_PATH, STATX_MNT_ID, &about) != 0 || about.stx_mnt_id != number) return -1;
   int tree = sys_open_tree(found, "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-  struct mount_attr set = {.attr_set = wanted->attributes, .attr_clr = MOUNT_ATTR_RDONLY};
+  struct mount_attr set = {.attr_set = wanted->attributes, .attr_clr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC};
   if (tree < 0 || sys_mount_setattr(tree, "", AT_EMPTY_PATH, &set) != 0) return -1;
   return tree;
 }

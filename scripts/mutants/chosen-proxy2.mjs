@@ -44,8 +44,8 @@ export const chosenProxy2 = [
   },
   {
     file: 'src/proxy/grants/path-verdict.ts',
-    from: "(access === 'exec' && entry?.options.includes('noexec') === true",
-    to: "(access !== 'exec' && entry?.options.includes('noexec') === true",
+    from: "(access === 'exec' && closed !== undefined",
+    to: "(access !== 'exec' && closed !== undefined",
     why: 'a program where none runs would be said to run',
     tests: ['grants/path-verdict'],
   },

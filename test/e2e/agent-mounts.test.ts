@@ -84,6 +84,47 @@ forEachUser((user) => {
       }
     });
 
+    test('noexec holds in the workspace, too, for a kept jail and for its other path, and not for those beside', async () => {
+      const project = stage.project("mkdir part; printf '#!/bin/sh\\necho ran\\n' > run; chmod 755 run; cp run part");
+      for (const name of ['still', 'partly', 'free']) await ok(stage, project, ['agent', 'new', name]);
+      const mount = lines([project, project, 'rw', 'rbind,noexec'], [project, '/workspace', 'rw']);
+      await ok(stage, project, ['agent', 'set', 'still', 'mount', mount]);
+      const run = 'for at in . part /workspace; do $at/run; done 2>&1; cp run new; ./new 2>&1; rm new; true';
+      const refused = /^(.*: \S*run: Permission denied\n){3}.*new: Permission denied\n$/;
+      const said = async () => (await exec(stage, project, 'still', run)).stdout?.text ?? '';
+      assert.match(await said(), refused);
+      for (const path of ['run', 'part/run', '/workspace/run']) {
+        const { stdout } = await stage.ctx(project, ['why', '--agent', 'still', 'exec', path]);
+        assert.match(stdout, /refused \(EACCES\)/, path);
+      }
+      await ok(stage, project, ['jail', 'start', '--agent', 'still']);
+      try {
+        for (const _ of [1, 2]) {
+          assert.match(await said(), refused);
+          const beside = await exec(stage, project, 'free', './run; part/run');
+          assert.deepEqual([beside.stdout?.text, beside.keptJail], ['ran\nran\n', null]);
+          await ok(stage, project, ['checkpoint', 'save']);
+        }
+      } finally {
+        await ok(stage, project, ['jail', 'stop']);
+      }
+      const waiting = 'touch here; while [ ! -e go ]; do sleep 0.05; done; ./run 2>&1';
+      for (const [first, second, text] of [
+        ['still', 'free', 'ran\n'],
+        ['free', 'still', 'sh: 1: ./run: Permission denied\n'],
+      ] as const) {
+        const other = exec(stage, project, first, `rm -f go; ${waiting}`);
+        const beside = 'while [ ! -e here ]; do sleep 0.05; done; ./run 2>&1; rm here; touch go';
+        assert.equal((await exec(stage, project, second, beside)).stdout?.text, text, second);
+        assert.equal((await other).stdout?.text === 'ran\n', first === 'free', first);
+      }
+      const part = lines([join(project, 'part'), join(project, 'part'), 'ro', 'rbind,noexec']);
+      await ok(stage, project, ['agent', 'set', 'partly', 'mount', part]);
+      await fails(stage, project, 69, /noexec for a part of the workspace is not supported yet/, [
+        ...['exec', '--agent', 'partly', '--', 'true'],
+      ]);
+    });
+
     test('a child has what its parent shows it, whole and no more', async () => {
       const project = stage.project('mkdir docs; echo d > docs/d');
       const notes = join(stage.project('true'), 'notes.ctx');

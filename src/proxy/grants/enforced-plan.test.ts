@@ -15,7 +15,10 @@ describe('the plan of a jail, with what an Authority says inside of trees', () =
   const bind = (target: string): Operation => ({ do: 'bind', source: '/s', target, attributes: ['no setuid'] });
   const fuse = (path: string): Operation => ({ do: 'fuse', path, channel: 0, attributes: [] });
   const again: Operation = { do: 'again', source: '/s', target: '/again', attributes: [] };
-  const before: Plan = [bind('/a'), bind('/b'), fuse('/f'), again, { do: 'mask', path: '/masked' }];
+  const layers = { lower: ['l'], upper: 'u', work: 'w', attributes: [] } as const;
+  const fork: Operation = { do: 'overlay', target: '/fork', ...layers };
+  const cache: Operation = { do: 'cache', target: '/cache', source: '/c', upper: 'u', work: 'w', attributes: [] };
+  const before: Plan = [bind('/a'), bind('/b'), fuse('/f'), again, fork, cache, { do: 'mask', path: '/masked' }];
   const plan: Plan = [...before, { do: 'pivot' }, { do: 'command', argv: ['x'] }];
   const made = (view: EnforcedView) => enforcedPlan(view, () => plan);
 
@@ -37,23 +40,20 @@ describe('the plan of a jail, with what an Authority says inside of trees', () =
   });
 
   it('takes execution from the mounts that are named, whatever kind they are, and from no other', () => {
-    const named = made(viewOf({ noExecution: ['/a', '/f', '/again', '/masked'] }));
+    const named = made(viewOf({ noExecution: ['/a', '/f', '/again', '/fork', '/cache', '/masked'] }));
     const attributes = named.map((operation) => ('attributes' in operation ? operation.attributes : undefined));
     const own = ['no setuid', 'no execution'];
     assert.deepEqual(attributes, [
       own,
       ['no setuid'],
-      ['no execution'],
-      ['no execution'],
-      undefined,
-      undefined,
-      undefined,
+      ...Array.from({ length: 4 }, () => ['no execution']),
+      ...[undefined, undefined, undefined],
     ]);
   });
 
   it('mounts for one command of a kept jail the overlays, of which whole ones may be read-only', () => {
     const view = viewOf(
-      { readOnly: ['/work', '/work/.git'], masked: ['/m'] },
+      { readOnly: ['/work', '/work/.git'], masked: ['/m'], noExecution: ['/other'] },
       { overlays: [overlay('/work'), overlay('/other')] },
     );
     const found = mountingPlan(view);
@@ -61,6 +61,8 @@ describe('the plan of a jail, with what an Authority says inside of trees', () =
       found.filter((operation) => operation.do === 'overlay').map(({ target }) => target),
       ['/other', '/work'],
     );
+    const ofOther = found.find((operation) => operation.do === 'overlay' && operation.target === '/other');
+    assert.ok(ofOther?.do === 'overlay' && ofOther.attributes.includes('no execution'));
     assert.deepEqual(found.at(-1), { do: 'make read only', path: '/work' });
     assert.equal(found.filter((operation) => operation.do === 'make read only').length, 1);
     assert.ok(found.every((operation) => operation.do !== 'mask'));

@@ -2,7 +2,7 @@
  * The jail's plan, with what an Authority says inside the trees that are mounted: parts that are read-only, masked, or
  * without execution. Done last before the new root is entered, when everything is there that could show them.
  */
-import type { Attribute, Operation, Plan } from '../../jail/operation.js';
+import type { Operation, Plan } from '../../jail/operation.js';
 import { type JailView, jailPlan, overlayPlan, repeatedMounts } from '../../jail/plan.js';
 
 export interface EnforcedView {
@@ -17,7 +17,6 @@ export interface EnforcedView {
   readonly certificates?: readonly string[];
 }
 
-const noExecution: Attribute = 'no execution';
 const readOnly = (path: string): Operation => ({ do: 'make read only', path });
 
 /** `shape` makes the plan of the jail: for one command, or to be kept. */
@@ -28,27 +27,37 @@ export function enforcedPlan(view: EnforcedView, shape: (view: JailView) => Plan
     ...view.readOnly.map(readOnly),
     ...view.masked.filter((path) => !isMasked.has(path)).map((path): Operation => ({ do: 'mask', path })),
   ];
-  const withoutExecution = (operation: Operation): Operation => {
+  const whole = plan.flatMap((operation) =>
+    operation.do === 'pivot' ? [...last, ...repeatedMounts(view.jail), operation] : [operation],
+  );
+  return withoutExecution(whole, view);
+}
+
+function withoutExecution(plan: Plan, { noExecution }: EnforcedView): Plan {
+  return plan.map((operation) => {
     const target = targetOf(operation);
-    if (target === undefined || !view.noExecution.includes(target) || !('attributes' in operation)) return operation;
-    return { ...operation, attributes: [...operation.attributes, noExecution] };
-  };
-  return plan
-    .flatMap((operation) =>
-      operation.do === 'pivot' ? [...last, ...repeatedMounts(view.jail), operation] : [operation],
-    )
-    .map(withoutExecution);
+    if (target === undefined || !noExecution.includes(target) || !('attributes' in operation)) return operation;
+    return { ...operation, attributes: [...operation.attributes, 'no execution'] };
+  });
 }
 
 function targetOf(operation: Operation): string | undefined {
-  if (operation.do === 'bind' || operation.do === 'again') return operation.target;
-  return operation.do === 'fuse' ? operation.path : undefined;
+  switch (operation.do) {
+    case 'bind':
+    case 'again':
+    case 'overlay':
+    case 'cache':
+      return operation.target;
+    default:
+      return operation.do === 'fuse' ? operation.path : undefined;
+  }
 }
 
 /** The overlays for one command of a kept jail. What the jail has inside them comes back by itself; whether one is read-only is the command's. */
-export function mountingPlan({ jail, readOnly: paths }: EnforcedView): Plan {
+export function mountingPlan(view: EnforcedView): Plan {
+  const { jail, readOnly: paths } = view;
   const isWhole = (path: string) => jail.overlays.some(({ target }) => target === path);
-  return [...overlayPlan(jail), ...paths.filter(isWhole).map(readOnly)];
+  return [...withoutExecution(overlayPlan(jail), view), ...paths.filter(isWhole).map(readOnly)];
 }
 
 /** The fork's own `/tmp`, on the host; undefined where it ends with the command. */

@@ -92,16 +92,20 @@ export function pathVerdict(use: PathCheck, access: PathAccess, found: FoundInVi
   const { path } = found;
   const granted = decidePath({ authority, path, access: access === 'write' ? 'write' : 'read', now, used });
   if (!granted.allowed) return granted;
-  const entry = authority.view.covering(path);
-  const there = authority.view.locate(path)?.host ?? path;
+  const { view } = authority;
+  const there = view.locate(path)?.host ?? path;
+  // All that is shown of a part of the fork is of one mount.
+  const root = [place.origin, ...resolved.roots].find((each) => contains(each, there));
+  const entries = [view.covering(path), root === undefined ? undefined : view.covering(root)];
+  const closed = entries.find((entry) => entry?.options.includes('noexec') === true);
   const isShownReadOnly =
     access === 'write' && readOnlyByRequest(place, resolved, use).some((at) => contains(at, there));
   const reason: Reason | undefined =
     (isShownReadOnly ? ({ kind: 'run read-only', path } as const) : undefined) ??
     wayReason(use, found) ??
     foundReason(use, access, found) ??
-    (access === 'exec' && entry?.options.includes('noexec') === true
-      ? ({ kind: 'no execution', path, entry: entry.target } as const)
+    (access === 'exec' && closed !== undefined
+      ? ({ kind: 'no execution', path, entry: closed.target } as const)
       : undefined);
   if (reason === undefined) return granted;
   return Object.freeze({ allowed: false, step: stepOf(reason), code: codeOf(reason), reason });

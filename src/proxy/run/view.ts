@@ -82,6 +82,7 @@ function partsOf(view: View, roots: readonly string[]): Parts {
       const above = target === root ? undefined : view.covering(posix.dirname(target));
       if (above !== undefined && above.source !== above.target)
         refuse(entry, `a grant below the mount ${above.target}`);
+      if (target !== root && entry.options.includes('noexec')) refuse(entry, 'noexec for a part of the workspace');
       if (access === 'read' && within === undefined) readOnly.push(target);
       continue;
     }
