@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { seeded } from '../../test/property/seeded.js';
-import { harmlessJson, harmlessLine, harmlessOutput, visible, visibleCommand } from './visible-text.js';
+import {
+  harmlessJson,
+  harmlessLine,
+  harmlessOutput,
+  pastable,
+  shellWord,
+  visible,
+  visibleCommand,
+} from './visible-text.js';
 
 /** Anything, often of the characters that matter. */
 const text = fc.string({
@@ -109,6 +118,38 @@ describe('text that is shown to a person', () => {
       }),
       seeded(500),
     );
+  });
+
+  it('quotes a word so that it can be pasted from a line, whatever it holds', () => {
+    const words = [
+      'plain/a.txt',
+      'a b',
+      "it's",
+      '-x',
+      'a\\b',
+      '$(rm a)',
+      '',
+      'café',
+      'a\nb',
+      "\u001b[2J'\\n",
+      'p\u0430ypal',
+      '\u202ex',
+    ];
+    const shown = words.map((word) => pastable(shellWord(word)));
+    assert.deepEqual(shown.slice(0, 8), [
+      'plain/a.txt',
+      "'a b'",
+      "'it'\\''s'",
+      '-x',
+      "'a\\b'",
+      "'$(rm a)'",
+      "''",
+      "'café'",
+    ]);
+    assert.equal(shellWord('a\udcffb'), "$'a\\xffb'");
+    for (const line of shown) assert.doesNotMatch(line, never);
+    const { stdout } = spawnSync('bash', ['-c', `printf '%s\\0' ${shown.join(' ')}`]);
+    assert.deepEqual(stdout.toString().split('\0').slice(0, -1), words);
   });
 
   it('quotes a command the way a shell would read it', () => {

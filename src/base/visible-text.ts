@@ -5,6 +5,7 @@
  * script stays as it is.
  *
  *   visible         one line, unambiguous: a backslash is doubled, and no two texts look the same by an escape
+ *   shellWord       a word of a command that a person is to paste; pastable is the line that it is in
  *   harmlessLine    a line of a file for a terminal: tabs and backslashes as they are
  *   harmlessOutput  everything that is printed, last of all: our own colours and line ends pass
  *   harmlessJson    the same for JSON, which stays the same value
@@ -51,6 +52,30 @@ export function harmlessJson(json: string): string {
 }
 
 const plainWord = /^[A-Za-z0-9_@%+=:,./-]+$/;
+
+/** Nothing in it is shown as itself that must not be. */
+const isHarmless = (text: string): boolean => escapesOf(text, { kept: '', words: true }) === text;
+
+/** In UTF-8, or as the byte that is no UTF-8 (`path-bytes`). */
+function bytesOf(character: string): string {
+  const [, byte] = /^\\x(..)$/.exec(escapesOf(character, { kept: '', words: false })) ?? [];
+  return byte === undefined ? Buffer.from(character).toString('hex').replace(/../g, '\\x$&') : `\\x${byte}`;
+}
+
+/**
+ * A word of a command that a person is to paste, as a shell reads it back. What must not be shown as itself is written byte by byte, which
+ * bash, zsh and ksh understand.
+ */
+export function shellWord(word: string): string {
+  if (plainWord.test(word)) return word;
+  if (isHarmless(word)) return `'${word.replaceAll("'", "'\\''")}'`;
+  return `$'${escapesOf(word.replace(/[\\']/g, '\\$&'), { kept: '', words: true, as: bytesOf })}'`;
+}
+
+/** A line of ours whose words are quoted already: as `visible`, but that a backslash stays one. */
+export function pastable(line: string): string {
+  return escapesOf(line, { kept: '', words: true });
+}
 
 /** An argument vector as a line that a person can read and a POSIX shell would split the same way. */
 export function visibleCommand(argv: readonly string[]): string {

@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { systemPath } from '../base/system-programs.js';
+import { shellWord } from '../base/visible-text.js';
 import type { FuseLibrary } from './fuse-library.js';
 import { mountRemedy } from './refused-mount.js';
 
@@ -42,7 +43,7 @@ export function mountPoint(directory: string): string {
     return path;
   } catch (error) {
     if (hasCode(error, 'ENOENT'))
-      refuse('ENOENT', directory, 'there is no such directory', `make it first: mkdir ${directory}`);
+      refuse('ENOENT', directory, 'there is no such directory', `make it first: mkdir ${shellWord(directory)}`);
     throw fromSystemError(error, 'mount', directory);
   }
 }

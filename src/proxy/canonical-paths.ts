@@ -6,6 +6,7 @@ import { lstatSync } from 'node:fs';
 import { posix } from 'node:path';
 import { canonicalPath } from '../base/canonical-path.js';
 import { ErrnoError } from '../base/errno.js';
+import { shellWord } from '../base/visible-text.js';
 import type { Link } from '../jail/plan.js';
 
 export interface CanonicalPaths {
@@ -44,7 +45,7 @@ export function refuseForeignLinks(path: string, uid: number): void {
       operation: 'resolve the path',
       path: named,
       reason: `this link of another user (uid ${maker}) leads to a place that is not theirs`,
-      remedy: `name the place itself, if it is meant: ${target}`,
+      remedy: `name the place itself, if it is meant: ${shellWord(target)}`,
     });
   }
 }

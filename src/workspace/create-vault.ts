@@ -1,6 +1,7 @@
 /** `ctx vault create`, and what a person calls a vault. A directory has one: what is asked of it again holds, or is refused. */
 import { statSync } from 'node:fs';
 import { ErrnoError } from '../base/errno.js';
+import { shellWord } from '../base/visible-text.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { storePaths } from '../vault/store/layout.js';
 import { withVaultLock } from '../vault/store/locks.js';
@@ -64,7 +65,7 @@ export function refusalOf(found: VaultMeta, asked: NewVaultRequest): ErrnoError 
   const refuse = (reason: string, remedy: string) =>
     new ErrnoError('EEXIST', { operation, path: found.origin, reason: `it has a vault already, ${reason}`, remedy });
   if (asked.uncopied === true && found.uncopied !== true) {
-    const remedy = `ctx vault delete ${found.origin} deletes the copy and all its forks; then create the vault again`;
+    const remedy = `ctx vault delete ${shellWord(found.origin)} deletes the copy and all its forks; then create the vault again`;
     return refuse('with a copy', remedy);
   }
   if (asked.name !== undefined && found.name !== undefined && asked.name !== found.name) {
@@ -91,7 +92,7 @@ async function makeVault(host: Host, cwd: string, asked: NewVaultRequest): Promi
   }
   if (exactly && directory !== origin) {
     const reason = `it is part of the workspace ${origin}, and a vault is of a whole workspace`;
-    throw new ErrnoError('EINVAL', { operation, path: directory, reason, remedy: `--from ${origin}` });
+    throw new ErrnoError('EINVAL', { operation, path: directory, reason, remedy: `--from ${shellWord(origin)}` });
   }
   if (name !== undefined) checkName(host, name, origin);
   const request = { ...more, store, tree, origin, owner, purpose, vaultName: name };

@@ -11,8 +11,8 @@ forEachMountUser('a fork at a directory', (user) => {
   const stage = useWarmStage(user);
   let number = 0;
   const used: string[] = [];
-  const mountPoint = () => {
-    const path = stage.makeDirectory(`at-${number++}`);
+  const mountPoint = (name = `at-${number++}`) => {
+    const path = stage.makeDirectory(name);
     used.push(path);
     return path;
   };
@@ -67,17 +67,21 @@ forEachMountUser('a fork at a directory', (user) => {
     assert.deepEqual(await paths(), ['b']);
   });
 
-  test('is read-only unless it was asked to be writable, and executes nothing', async () => {
+  test('is read-only unless it was asked to be writable, executes nothing, and is ended by what ctx ps says', async () => {
     const project = stage.project('echo base > a');
-    const at = mountPoint();
+    const at = mountPoint("it's \\ at $HOME");
     await stage.inside(
       project,
       'printf "#!/bin/sh\\necho ran\\n" > run; chmod 755 run; ln -s /etc/passwd out; ln -s a in',
     );
     await stage.json(project, ['fork', 'mount', 'main', at]);
     const script = 'cat a; echo no > a || echo refused; ./run || echo not run; cat in; cat out || echo nowhere';
-    assert.equal(inside(at, `{ ${script}; } 2> /dev/null`), 'base\nrefused\nnot run\nbase\nnowhere\n');
-    await stage.json(project, ['fork', 'unmount', at]);
+    const quoted = `'${at.replaceAll("'", "'\\''")}'`;
+    assert.equal(inside(quoted, `{ ${script}; } 2> /dev/null`), 'base\nrefused\nnot run\nbase\nnowhere\n');
+    const { stdout } = await stage.ctx(project, ['ps']);
+    const [, end = ''] = /end it: ctx (fork .*)\n/.exec(stdout) ?? [];
+    stage.shell(project, `${stage.program} ${end}`);
+    assert.ok(!isMounted(at));
     await stage.json(project, ['rollback']);
     assert.deepEqual((await stage.json(project, ['status']))['changes'], 0);
   });

@@ -1,7 +1,7 @@
 /** How things are printed: JSON for machines, colour on terminals only. */
 import { fstatSync, type Stats } from 'node:fs';
 import { ErrnoError, ExitCode, exitCodeFor, fromSystemError, orDiskError } from '../../base/errno.js';
-import { harmlessJson, harmlessOutput, visible } from '../../base/visible-text.js';
+import { harmlessJson, harmlessOutput, pastable, visible } from '../../base/visible-text.js';
 import { writeWhole } from '../../base/write-whole.js';
 import { decisionOf } from '../../sdk/report.js';
 import type { Caller, Shows } from '../caller.js';
@@ -95,7 +95,7 @@ function shownPath(path: string): string {
 /** An error as people read it: what failed, why, and what to do. */
 export function errorText(error: ErrnoError, paint: Paint): string {
   const where = error.path === undefined ? '' : ` ${shownPath(error.path)}`;
-  const remedy = error.remedy === undefined ? '' : `\n${paint('dim', '  try:')} ${visible(error.remedy)}`;
+  const remedy = error.remedy === undefined ? '' : `\n${paint('dim', '  try:')} ${pastable(error.remedy)}`;
   // Of a verb the name begins with ours, which is said once.
   const operation = error.operation.replace(/^ctx /, '');
   return `${paint('red', 'ctx:')} ${operation}${where}: ${visible(error.reason)} ${paint('dim', `(${error.code})`)}${remedy}\n`;

@@ -1,7 +1,7 @@
 /** `ctx rollback`, `ctx checkpoint ...`, `ctx fork ...`. */
 import { ErrnoError } from '../../base/errno.js';
 import { commandsBesideNamed } from '../../base/limits/commands.js';
-import { visible } from '../../base/visible-text.js';
+import { shellWord, visible } from '../../base/visible-text.js';
 import { countChanges } from '../../sdk/changes.js';
 import type { CheckpointSummary } from '../../sdk/workspace/fork.js';
 import { forkHere } from '../input/fork-here.js';
@@ -36,7 +36,7 @@ function checkpointLine(checkpoint: CheckpointSummary): string {
 function withWhereToPutPaths(error: unknown, first: string): unknown {
   if (!(error instanceof ErrnoError) || error.operation !== 'find the checkpoint') return error;
   const { code, operation, reason, remedy } = error;
-  const paths = `single paths come after a checkpoint: ctx rollback CHECKPOINT ${first}`;
+  const paths = `single paths come after a checkpoint: ctx rollback CHECKPOINT ${first.startsWith('-') ? '-- ' : ''}${shellWord(first)}`;
   return new ErrnoError(code, { operation, reason, remedy: `${remedy}; ${paths}`, cause: error });
 }
 

@@ -1,5 +1,5 @@
 /** `ctx ps`: what of ours goes on running, what it costs, and how to end it. */
-import { visible } from '../../base/visible-text.js';
+import { pastable, visible } from '../../base/visible-text.js';
 import { type Living, listLiving } from '../../sdk/operator/living.js';
 import { counted, sizeText } from '../text/change-text.js';
 import { painter, print, printJson } from '../text/output.js';
@@ -21,7 +21,7 @@ export const run: Run = async (call, host) => {
     const { kind, pid, since, what, processes, bytes, end } = each;
     print(`${paint('bold', `${pid}`)}  ${kind}  ${where(each)}: ${visible(what)}\n`);
     print(
-      `  since ${since}, ${counted(processes, 'process', 'processes')}, ${sizeText(bytes)}; end it: ${visible(end)}\n`,
+      `  since ${since}, ${counted(processes, 'process', 'processes')}, ${sizeText(bytes)}; end it: ${pastable(end)}\n`,
     );
   }
   if (living.length === 0) print('nothing of ctx is running\n');

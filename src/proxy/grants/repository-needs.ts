@@ -10,7 +10,7 @@ import { canonicalPath } from '../../base/canonical-path.js';
 import { hasCode } from '../../base/errno.js';
 import { gitConfigurationBytes } from '../../base/limits/store.js';
 import { readSmallFile } from '../../base/small-file.js';
-import { visible } from '../../base/visible-text.js';
+import { shellWord, visible } from '../../base/visible-text.js';
 
 /** More than any repository has. */
 const mostAlternates = 16;
@@ -48,7 +48,7 @@ export function repositoryNeeds(origin: string, home: string, shown: readonly st
       const found = canonicalPath(path);
       return found === undefined || [origin, ...shown].some((directory) => contains(directory, found)) ? [] : [found];
     });
-  const shows = (path: string) => `add --read ${visible(path)} to show it`;
+  const shows = (path: string) => `add --read ${shellWord(path)} to show it`;
   return [
     ...hidden(alternatesOf(repository)).map(
       (path) => `this repository borrows objects from ${visible(path)}, which git inside cannot read: ${shows(path)}`,

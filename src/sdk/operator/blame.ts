@@ -6,6 +6,7 @@ import { find } from '../../audit/query.js';
 import type { RecordReader } from '../../audit/reader.js';
 import { contains } from '../../authority/absolute-path.js';
 import { ErrnoError } from '../../base/errno.js';
+import { shellWord } from '../../base/visible-text.js';
 import { type Host, placeOf } from '../../proxy/host.js';
 import { currentDirectory } from '../current-directory.js';
 
@@ -51,7 +52,7 @@ export function blameFile(host: Host, file: string, reader: RecordReader, mayRea
       operation,
       path: relative,
       reason: 'no command in a jail changed it, as far as the record says',
-      remedy: `ctx audit query --path ${basename(relative)} shows what names it`,
+      remedy: `ctx audit query --path ${shellWord(basename(relative))} shows what names it`,
     });
   }
   return { ...found, path: relative, origin, changedSince: changedSince(path, found) };

@@ -13,6 +13,7 @@ import {
   readProcessTable,
   wordsOf,
 } from '../../base/process-table.js';
+import { shellWord } from '../../base/visible-text.js';
 import { ownMounts } from '../../fuse/mount.js';
 import { livingKeepers } from '../../keeper/living-keepers.js';
 import type { Host } from '../../proxy/host.js';
@@ -99,7 +100,7 @@ async function onFork(
     .filter(({ pid }) => !keepers.has(pid))
     .map(({ pid, since, command, mount }): Found => {
       if (mount !== undefined) {
-        const end = `ctx fork unmount ${mount}`;
+        const end = `ctx fork unmount ${shellWord(mount)}`;
         return { kind: 'fork mount', pid, since, origin, fork, what: mount, holdsFork: true, end };
       }
       return { kind: 'command', pid, since, origin, fork, what: command, holdsFork: true, end: `ctx stop ${pid}` };
@@ -125,7 +126,7 @@ function treeMounts(host: Host, known: ReadonlySet<number>): readonly Found[] {
   return ownMounts()
     .filter(({ server }) => !known.has(server) && ownerOf(server) === host.uid && isHostOf(environmentOf(server), host))
     .map(({ directory, server }): Found => {
-      const end = `ctx vfs unmount ${directory}`;
+      const end = `ctx vfs unmount ${shellWord(directory)}`;
       return { kind: 'tree mount', pid: server, origin: null, fork: null, what: directory, holdsFork: false, end };
     });
 }

@@ -7,6 +7,7 @@ import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
 import { ErrnoError } from '../../base/errno.js';
+import { shellWord } from '../../base/visible-text.js';
 
 /** Where distributions give each user a group of their own, they let it write: it has the user's name or number. */
 function isOwnGroup({ uid, gid }: Pick<Stats, 'uid' | 'gid'>): boolean {
@@ -63,6 +64,6 @@ function refusal(place: string, at: string, { uid, mode }: Stats, isTheirs: bool
       : `others may write ${at} above it (mode ${(mode & 0o7777).toString(8)}), and could put other files in its place`,
     remedy: isTheirs
       ? 'set CTX_DATA, CTX_ROOT or XDG_CONFIG_HOME to a place below directories of your own'
-      : `chmod go-w ${at}, or set CTX_DATA, CTX_ROOT or XDG_CONFIG_HOME to another place`,
+      : `chmod go-w ${shellWord(at)}, or set CTX_DATA, CTX_ROOT or XDG_CONFIG_HOME to another place`,
   });
 }

@@ -6,6 +6,7 @@ import { accessSync, chmodSync, constants, existsSync, lstatSync, realpathSync, 
 import { isAbsolute, join } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { makeDirectory } from '../../base/make-directory.js';
+import { shellWord } from '../../base/visible-text.js';
 import { refuseOpenAncestors } from './store-ancestors.js';
 
 /** The path without links; as it is where nothing is there yet. */
@@ -37,7 +38,7 @@ export function ownPlace(path: string, uid: number): string {
       : `expected a directory that only you may write, found mode ${(about.mode & 0o7777).toString(8)}`,
     remedy: isTheirs
       ? 'set CTX_DATA, CTX_ROOT or XDG_CONFIG_HOME to a directory of your own'
-      : `chmod go-w ${place}, if no other user wrote to it`,
+      : `chmod go-w ${shellWord(place)}, if no other user wrote to it`,
   });
 }
 

@@ -3,6 +3,7 @@
  * changed is in memory until `sync`, or until there is much of it, and then goes to the disk in one transaction.
  */
 import { ErrnoError } from '../../../base/errno.js';
+import { shellWord } from '../../../base/visible-text.js';
 import { failure } from '../../failure.js';
 import type { Creation, Inode } from '../../filesystem.js';
 import type { Name } from '../../names.js';
@@ -376,7 +377,7 @@ export class ChunkedStore implements InodeStore, PageStore {
 }
 
 function refuseSnapshot(file: string, name: string): never {
-  const remedy = `make a clone: ctx vfs clone chunked:${file}@${name} NAME`;
+  const remedy = `make a clone: ctx vfs clone ${shellWord(`chunked:${file}@${name}`)} NAME`;
   throw failure('EROFS', 'open', undefined, `snapshot '${name}' does not change`, remedy);
 }
 

@@ -6,6 +6,7 @@ import { closeSync, constants, existsSync, fstatSync, openSync, readSync } from 
 import { dirname } from 'node:path';
 import { ErrnoError, fromSystemError } from '../../../base/errno.js';
 import { either, flag, having, integer, membersOf, optional, parsedAs, type Shape, text } from '../../../base/shape.js';
+import { shellWord } from '../../../base/visible-text.js';
 import { type Environment, openEnvironment } from './environment.js';
 
 export interface Root {
@@ -233,7 +234,7 @@ function checkFile(file: string, create: boolean): void {
       operation: 'open',
       path: file,
       reason: hasPlace ? 'expected the file of a chunk store' : `the directory ${dirname(file)} does not exist`,
-      remedy: hasPlace ? `ctx vfs put chunked:${file} PATH makes one` : 'make it first',
+      remedy: hasPlace ? `ctx vfs put ${shellWord(`chunked:${file}`)} PATH makes one` : 'make it first',
     });
   }
   const bytes = Buffer.alloc(magicOffsets[0] + 4);

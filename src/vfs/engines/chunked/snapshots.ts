@@ -1,5 +1,6 @@
 /** Snapshots of a chunk store: made, listed, deleted, and gone back to. Each is one transaction, whatever the tree holds. */
 import { ErrnoError } from '../../../base/errno.js';
+import { shellWord } from '../../../base/visible-text.js';
 import { openChunkedStore } from './chunked.js';
 import { requireSnapshot } from './chunked-store.js';
 import { ChunkDatabase, type Root } from './database.js';
@@ -88,7 +89,7 @@ export function restoreSnapshot(
         operation: 'restore',
         path: place.file,
         reason: 'it has been changed since, by another command or mount',
-        remedy: `ctx vfs restore chunked:${place.file} ${name} goes back all the same`,
+        remedy: `ctx vfs restore ${shellWord(`chunked:${place.file}`)} ${name} goes back all the same`,
       });
     }
     store.snapshot(keep);
