@@ -32,12 +32,12 @@ export interface Places {
   readonly operatorDirectories: readonly string[];
 }
 
-/** Opens the store, or makes it. */
-export function composePlaces(env: Readonly<Record<string, string | undefined>>, uid: number): Places {
+/** Opens the store, or makes it, unless that is not wished. */
+export function composePlaces(env: Readonly<Record<string, string | undefined>>, uid: number, make = true): Places {
   keepOwnRights();
   const library = nativeProgram('flock.node');
   const home = canonicalPlace(ownHome(homedir));
-  const opened = openStore(ownPlace(storeDirectory(env, home), uid), library);
+  const opened = openStore(ownPlace(storeDirectory(env, home), uid), library, make);
   // Once more: one that was just made has a path without links from now on, and is hidden by that.
   const directory = canonicalPlace(opened.directory);
   const root = ownPlace(objectRoot(env, directory), uid);

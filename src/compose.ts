@@ -15,8 +15,13 @@ import { Tree } from './vault/tree/tree.js';
 
 const sayOnStderr = (text: string): void => void process.stderr.write(harmlessOutput(`ctx: ${text}\n`));
 
-/** `alone`: for a process that runs one command and ends. `warn` is where a person is warned. */
-export function composeHost(env: Host['environment'] = process.env, alone = false, warn = sayOnStderr): Host {
+/** `alone`: for a process that runs one command and ends. `warn` is where a person is warned. `make`: as of `openStore`. */
+export function composeHost(
+  env: Host['environment'] = process.env,
+  alone = false,
+  warn = sayOnStderr,
+  make = true,
+): Host {
   const { geteuid, getegid, getgroups } = process;
   if (process.platform !== 'linux' || !geteuid || !getegid || !getgroups) {
     throw new ErrnoError('ENOSYS', { operation: 'ctx', reason: 'expected Linux: the jail is made of its namespaces' });
@@ -27,7 +32,7 @@ export function composeHost(env: Host['environment'] = process.env, alone = fals
   }
   writableTime(); // before anything is written
   const uid = geteuid();
-  const { store, recorder, home, root, system, audit, hidden, operatorDirectories } = composePlaces(env, uid);
+  const { store, recorder, home, root, system, audit, hidden, operatorDirectories } = composePlaces(env, uid, make);
   const starter = alone ? new Starter(nativeProgram('start.node')) : undefined;
   const tree = new Tree({ program: nativeProgram('tree'), lockLibrary: nativeProgram('flock.node'), starter });
   const host: Host = Object.freeze({

@@ -14,9 +14,9 @@ function isQuick([name = '']: readonly string[]): boolean {
 export function run(given: readonly string[], onHost?: (host: Host) => void): Promise<number> {
   return runCommandLine(
     given,
-    async ({ environment = process.env, warn } = {}) => {
+    async ({ environment = process.env, warn, looks = false } = {}) => {
       const { composeHost } = await import('./compose.js');
-      const host = await onMigratedStore(() => composeHost(environment, isQuick(given), warn));
+      const host = await onMigratedStore(() => composeHost(environment, isQuick(given), warn, !looks));
       onHost?.(host);
       return host;
     },

@@ -31,6 +31,8 @@ export interface Arguments {
 export interface HostWish {
   readonly environment?: Host['environment'] | undefined;
   readonly warn?: ((text: string) => void) | undefined;
+  /** Nothing is made where there is no store. */
+  readonly looks?: boolean | undefined;
 }
 
 export type HostOf = (wish?: HostWish) => Promise<Host>;

@@ -39,7 +39,7 @@ function pidsOf(words: readonly string[], all: boolean): readonly number[] | 'al
 
 export const run: Run = async (call, hostOf) => {
   const wanted = pidsOf(call.words, call.flag('all'));
-  const stopped = await stopLiving(await hostOf(), wanted);
+  const stopped = await stopLiving(await hostOf({ looks: true }), wanted);
   if (call.flag('json')) printJson({ version: 1, stopped });
   else if (stopped.length === 0) print('nothing of ctx is running\n');
   else for (const each of stopped) (each.problem === null ? print : printError)(line(each));
@@ -71,7 +71,7 @@ export function removal(root: string, isOwn = mayWrite(dirname(root))): string {
 }
 
 export const uninstall: Run = async (call, hostOf) => {
-  const host: Host = await hostOf();
+  const host: Host = await hostOf({ looks: true });
   const stopped = await stopLiving(host, 'all');
   refuseLeft(stopped);
   const left = leftPlaces(host);

@@ -11,7 +11,7 @@ function where({ origin, fork }: Living): string {
 }
 
 export const run: Run = async (call, host) => {
-  const living = await listLiving(await host());
+  const living = await listLiving(await host({ looks: true }));
   if (call.flag('json')) {
     printJson({ version: 1, running: living });
     return 0;

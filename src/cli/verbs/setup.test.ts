@@ -174,6 +174,16 @@ test('the host is examined, and nothing that runs is nothing to end', async () =
   assert.ok(existsSync(calls.store));
 });
 
+test('where there is no store, what runs is listed and ended without making one', async () => {
+  const nowhere = join(calls.directory, 'nowhere');
+  const options = { environment: { CTX_DATA: nowhere } };
+  for (const words of ['ps', 'stop --all']) {
+    await calls.check([words.split(' '), 0, 'nothing of ctx is running\n', '', options]);
+  }
+  const { stdout } = await calls.run(['uninstall'], options);
+  assert.ok(!stdout.includes(nowhere) && !existsSync(nowhere), stdout);
+});
+
 test('each shell gets a script of its own, with every verb and option', async () => {
   const { verbs } = await import('../verbs.js');
   const scripts: string[] = [];

@@ -71,7 +71,7 @@ function atPlace<T>(directory: string, act: () => T): T {
   }
 }
 
-function make(directory: string): void {
+function makeStore(directory: string): void {
   makeDirectory(directory);
   makeDirectory(storePaths(directory).vaults);
   makeDirectory(storePaths(directory).trash);
@@ -111,13 +111,17 @@ export function writeStoreMeta(directory: string, about: StoreMeta): void {
   writeFileAtomic(storePaths(directory).meta, `${JSON.stringify(about)}\n`, { durable: true });
 }
 
-/** `library` is `native/flock.node`; without it the store is neither marked nor is a mark looked for. */
-export function openStore(directory: string, library?: string): Store {
+/**
+ * `library` is `native/flock.node`; without it the store is neither marked nor is a mark looked for. `make`: where there is none it is made;
+ * else it is as one that is empty, for who only looks.
+ */
+export function openStore(directory: string, library?: string, make = true): Store {
   const { meta, vaults } = storePaths(directory);
   const read = atPlace(directory, () => readJsonFile(meta));
   const found = ofShape<StoreMeta>(read, storeMetaShape);
   if (read === undefined) {
-    atPlace(directory, () => make(directory));
+    if (!make) return Object.freeze({ directory, device: 0, inode: 0 });
+    atPlace(directory, () => makeStore(directory));
     // Before it is said: the process that else opens it meanwhile looks for it.
     const marked = library !== undefined && loadStoreMark(library).put(vaults);
     writeStoreMeta(directory, { format: storeFormat, overlay: profile, ...(marked ? { marked } : {}) });
