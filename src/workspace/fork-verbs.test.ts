@@ -454,3 +454,20 @@ describe('a look at a fork', () => {
     assert.equal(await withFork(host(), here(), 'test', use), 'used');
   });
 });
+
+it('a look at a fork whose store is removed meanwhile says so', async () => {
+  write('project/own', 'mine');
+  await command(put('own', 'new'));
+  const { tree } = host();
+  const removing = new Proxy(tree, {
+    get: (target, name) => {
+      if (name === 'diff') rmSync(at('store'), { recursive: true });
+      const found = Reflect.get(target, name) as unknown;
+      return typeof found === 'function' ? found.bind(target) : found;
+    },
+  });
+  await assert.rejects(
+    lookAtFork(host({ tree: removing }), here()),
+    /^ErrnoError: ENOENT: .* it was removed while it was in use/,
+  );
+});

@@ -3,21 +3,40 @@
  * Else it is read beside them: frozen layers are what they are, and of the live one whatever has been written so far.
  * Where the fork moved on while it was read, it is read again.
  */
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type ErrnoCode, ErrnoError, hasCode } from '../base/errno.js';
 import { looksAtBusyFork } from '../base/limits/store.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { readForkMeta } from '../vault/store/fork-meta.js';
 import { readGroup } from '../vault/store/group.js';
+import { removedMeanwhile } from '../vault/store/locks.js';
 import { readVaultMeta } from '../vault/store/vault-meta.js';
 import { type AtWork, namedProcess } from '../vault/store/worker-file.js';
 import { forkToRead, type OpenFork } from '../vault/vault.js';
 import { type ForkRequest, noForkHere, withFork } from './fork-verbs.js';
+import { accessAt } from './vault-at.js';
 
 /** What a layer that was merged away under a reader looks like. */
 const overtaken: readonly ErrnoCode[] = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE'];
 
 /** `use` is given who is at work: no one, where the fork is locked for it. It may be called again. */
 export async function lookIntoFork<T>(
+  host: Host,
+  request: ForkRequest,
+  purpose: string,
+  use: (fork: OpenFork, running: readonly AtWork[]) => Promise<T>,
+): Promise<T> {
+  const { meta } = accessAt(host, request.cwd).paths;
+  const wasThere = existsSync(meta);
+  try {
+    return await lookOnce(host, request, purpose, use);
+  } catch (error) {
+    throw wasThere && !existsSync(meta) ? removedMeanwhile(dirname(meta), error) : error;
+  }
+}
+
+async function lookOnce<T>(
   host: Host,
   request: ForkRequest,
   purpose: string,
