@@ -1,7 +1,16 @@
 /** What a keeper does before it serves: it tries a copy of itself, and runs calls of which nothing is left. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  utimesSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -190,6 +199,17 @@ describe('the first calls of a keeper', () => {
     assert.deepEqual(left, { umask: 0o027, cwd: '/', listeners: [0, 0, 1, 1] });
     assert.equal(said(), 'heard again');
     assert.deepEqual(scratch(), []);
+  });
+
+  it('remove what was left by one that was killed in them, and nothing of one that may be in them', async () => {
+    const [old, young, other] = ['ctx-keeper-aaaaaa', 'ctx-keeper-bbbbbb', 'ctx-keeper-other'].map((name) =>
+      join(place, name),
+    );
+    for (const directory of [old, young, other]) mkdirSync(join(directory ?? '', 'store'), { recursive: true });
+    for (const directory of [old, other]) utimesSync(directory ?? '', 1, 1);
+    assert.equal(await start('').closed, 0);
+    assert.deepEqual(scratch(), ['ctx-keeper-bbbbbb', 'ctx-keeper-other']);
+    for (const directory of [young, other]) rmSync(directory ?? '', { recursive: true });
   });
 
   it('leave nothing behind either where one of them throws', async () => {

@@ -2,11 +2,11 @@
  * Calls that a keeper runs before it waits: V8 compiles what is used, and a copy has it compiled. They run in a store and a project of their
  * own, print nowhere, and leave nothing behind: neither listeners nor descriptors nor processes, which would be in every copy.
  */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ErrnoError, hasCode } from '../base/errno.js';
-import { keeperTrialMilliseconds } from '../base/limits/commands.js';
+import { keeperLifeMilliseconds, keeperTrialMilliseconds } from '../base/limits/commands.js';
 
 export interface Released {
   release?(): void;
@@ -86,6 +86,21 @@ async function useOnce(): Promise<void> {
   });
 }
 
+/** What was left by one that was killed in its first calls, which take seconds: nothing that is as old as a keeper becomes is in use. */
+function removeLeft(directory: string): void {
+  for (const name of readdirSync(directory).filter((each) => /^ctx-keeper-\w{6}$/.test(each))) {
+    const left = join(directory, name);
+    try {
+      const { uid, mtimeMs } = lstatSync(left);
+      if (uid === process.geteuid?.() && Date.now() - mtimeMs > keeperLifeMilliseconds) {
+        rmSync(left, { recursive: true, force: true });
+      }
+    } catch {
+      // Another keeper removes it, or it cannot be removed: that is no reason to have no keeper.
+    }
+  }
+}
+
 /**
  * Each call is what runs it, then its words. One that fails is as good: a host that forbids namespaces has its other verbs.
  * `rehearse` comes last, where further calls can be run.
@@ -96,6 +111,7 @@ export async function warmUp(
 ): Promise<void> {
   const mask = process.umask(0o077);
   // Not in the store, which somebody may be about to remove.
+  removeLeft(tmpdir());
   const scratch = mkdtempSync(join(tmpdir(), 'ctx-keeper-'));
   const clean = () => rmSync(scratch, { recursive: true, force: true });
   const stop = () => {
