@@ -97,9 +97,19 @@ export interface Place {
   readonly owner: Owner;
 }
 
+/** False also where the process is in a directory that was deleted. */
+function isHere(path: string): boolean {
+  try {
+    return path === process.cwd();
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return false;
+    throw error;
+  }
+}
+
 /** The kernel's name of where a process is has no links in it: one that it has by now was put there meanwhile. */
 function refuseOtherThanHere(cwd: string, directory: string, uid: number): void {
-  if (cwd !== process.cwd()) {
+  if (!isHere(cwd)) {
     refuseForeignLinks(cwd, uid);
     return;
   }

@@ -1,11 +1,12 @@
 /** Which directory a command works on, and which it refuses to. */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertNothingLeft } from '../support/leftovers.js';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser, isRoot } from '../support/users.js';
+import { forEachUser, isRoot, spawnIdentity } from '../support/users.js';
 
 forEachUser((user) => {
   const stage = useWarmStage(user);
@@ -121,6 +122,29 @@ forEachUser((user) => {
     for (const words of ['exec -- true', 'diff', 'apply', 'hook install claude-code']) {
       const shell = `mkdir gone; cd gone; rmdir ../gone; ${stage.program} ${words} || echo "code $?"`;
       assert.match(stage.shell(project, `{ ${shell}; } 2>&1`), /has been deleted \(ENOENT\)\n.*\ncode 1\n$/);
+    }
+    const there = stage.project(`ln -s "$PWD" ${project}/link`);
+    for (const words of [`exec --cwd ${project}/link`, `exec --live --cwd ${there}`]) {
+      const shell = `mkdir gone; cd gone; rmdir ../gone; exec ${stage.program} ${words} -- pwd`;
+      assert.equal(stage.shell(project, shell), `${there}\n`);
+    }
+  });
+
+  test('through links to it ctx is found with Node and sh alone on PATH', () => {
+    const project = stage.project(`mkdir only bin; ln -s ${process.execPath} only/node; ln -s /bin/sh only/sh
+      ln -s ${stage.program} one; ln -s ../one bin/ctx`);
+    for (const [directory, program] of [
+      [project, './bin/ctx'],
+      [`${project}/bin`, 'sh ctx'],
+    ] as const) {
+      const [first = '', ...words] = program.split(' ').map((word) => (word === 'sh' ? '/bin/sh' : word));
+      const options = {
+        cwd: directory,
+        env: { ...stage.environment, PATH: `${project}/only` },
+        ...spawnIdentity(user),
+      };
+      const { stdout, stderr } = spawnSync(first, [...words, '--version'], options);
+      assert.match(stdout.toString(), /^ctx \d/, stderr.toString());
     }
   });
 

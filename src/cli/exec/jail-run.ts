@@ -1,10 +1,10 @@
 /** `ctx jail run`: as `ctx exec`, on the directory itself. */
 import { ErrnoError } from '../../base/errno.js';
-import { pathFrom } from '../../base/path-from.js';
 import { currentDirectory } from '../../sdk/current-directory.js';
 import type { Host } from '../../sdk/host.js';
 import type { Command } from '../../sdk/options.js';
 import { optionsOf } from '../input/asked-options.js';
+import { directoryAsked } from '../input/directory-asked.js';
 import { workspaceHere } from '../input/workspace-here.js';
 import { liveReportText } from '../text/report-text.js';
 import type { Arguments, Run } from '../verb.js';
@@ -24,7 +24,7 @@ export const execLive: Run = async (call, host) => {
       remedy: 'leave out --live to run it on a fork',
     });
   }
-  const directory = pathFrom(currentDirectory(), call.value('cwd') ?? '.');
+  const directory = directoryAsked(call.value('cwd'));
   return runLive(call, host, commandOf(call), directory);
 };
 

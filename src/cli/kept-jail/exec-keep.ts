@@ -3,10 +3,9 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ExitCode } from '../../base/errno.js';
-import { pathFrom } from '../../base/path-from.js';
-import { currentDirectory } from '../../sdk/current-directory.js';
 import { commandOf } from '../exec/exec.js';
 import { grantsOf } from '../input/asked-grants.js';
+import { directoryAsked } from '../input/directory-asked.js';
 import { keptJailGrants } from '../input/kept-jail-grants.js';
 import type { Arguments, Option, Run } from '../verb.js';
 import { pathsOf, startKeptJail } from './kept-jail.js';
@@ -35,7 +34,7 @@ export function keep(options: readonly Option[]): Run {
     grantsOf(call);
     const host = await hostOf();
     // Both are started there: a kept jail is of the workspace it is started in, and the client looks for it where it stands.
-    const cwd = pathFrom(currentDirectory(), call.value('cwd') ?? '.');
+    const cwd = directoryAsked(call.value('cwd'));
     const ofFork = options.filter(({ name }) => name === 'fork');
     const grants = wordsOf(call, [...keptJailGrants, ...ofFork]);
     const started = await startKeptJail(host, {

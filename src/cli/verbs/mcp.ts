@@ -1,14 +1,13 @@
 /** `ctx mcp`: the server on stdin and stdout. What is for people goes to stderr, which clients keep as its log. */
 import { ExitCode } from '../../base/errno.js';
-import { pathFrom } from '../../base/path-from.js';
 import { uniqueName } from '../../base/unique-name.js';
 import { LineTransport } from '../../mcp/line-transport.js';
 import { readWithRoom, roomOf } from '../../mcp/room.js';
 import { makeServer } from '../../mcp/server.js';
-import { currentDirectory } from '../../sdk/current-directory.js';
 import { Approvals } from '../../sdk/operator/approvals.js';
 import { askedLines } from '../input/ask-approval.js';
 import { optionsOf } from '../input/asked-options.js';
+import { directoryAsked } from '../input/directory-asked.js';
 import { parseDuration } from '../input/parse-arguments.js';
 import { workspaceHere } from '../input/workspace-here.js';
 import { painter, printError } from '../text/output.js';
@@ -35,11 +34,7 @@ export const run: Run = async (call, host) => {
   const requester = `MCP server ${process.pid}, ${uniqueName()}`;
   const asking = { ...(await host()), requester };
   const approvals = new Approvals(asking);
-  const workspace = await workspaceHere(
-    async () => asking,
-    options,
-    pathFrom(currentDirectory(), call.value('cwd') ?? '.'),
-  );
+  const workspace = await workspaceHere(async () => asking, options, directoryAsked(call.value('cwd')));
   // A client shows why a server did not start, and seldom why its tools fail.
   await workspace.check();
   const paint = painter(process.stderr);

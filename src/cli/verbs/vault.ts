@@ -12,6 +12,7 @@ import {
   type VaultSummary,
   Vaults,
 } from '../../sdk/operator/vaults.js';
+import { directoryAsked } from '../input/directory-asked.js';
 import { forkHere } from '../input/fork-here.js';
 import { parseCount } from '../input/parse-arguments.js';
 import { counted, sizeText } from '../text/change-text.js';
@@ -62,7 +63,7 @@ function limitLines({ limits, usage }: LimitedVault): readonly string[] {
 }
 
 export const create: Run = async (call, host) => {
-  const from = pathFrom(currentDirectory(), call.value('from') ?? '.');
+  const from = directoryAsked(call.value('from'));
   const progress = progressLine(terminal('stderr'), 'ctx: importing');
   try {
     const { outcome, vault, problems } = await new Vaults(await host()).create(from, {
