@@ -1,7 +1,17 @@
 /** What a person sets up, looks at and ends: secrets, a project's defaults, hooks, tool sources, mounts, the host, and what runs. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { type Answer, Calls } from '../../../test/support/calls.js';
@@ -81,6 +91,38 @@ test('a project is trusted with exactly what was read, until that changes or is 
   const stale = await calls.run(['trust', '--digest', digest]);
   assert.notEqual(stale.code, 0);
   assert.equal(json(await calls.run(['trust', '--show', '--json'])).confirmed, false);
+});
+
+test('what the links among a project’s reads lead to is confirmed with its bytes, and no other place', async () => {
+  const directory = join(calls.directory, 'linked');
+  const at = (name: string) => join(calls.directory, name);
+  for (const name of ['a', 'b', 'linked/.ctx', 'linked/c']) mkdirSync(at(name), { recursive: true });
+  writeFileSync(join(directory, '.ctx/project.toml'), 'reads = ["one", "two"]\n');
+  const trust = (...words: readonly string[]) => calls.run(['trust', ...words, '--json'], { directory });
+  const lead = (targets: readonly string[]) => {
+    for (const [index, target] of targets.entries()) {
+      const link = join(directory, ['one', 'two'][index] ?? '');
+      rmSync(link, { force: true });
+      symlinkSync(at(target), link);
+    }
+  };
+  const states = ['a b', 'b a', 'a a', 'b b', 'a linked/c', 'linked/c b'].map((each) => each.split(' '));
+  const digests: string[] = [];
+  for (const targets of states) {
+    lead(targets);
+    digests.push(json(await trust('--show')).digest);
+  }
+  assert.equal(new Set(digests).size, states.length);
+  for (const [index, targets] of states.entries()) {
+    lead(targets);
+    for (const [other, digest] of digests.entries()) {
+      if (other === index) continue;
+      assert.equal(json(await trust('--digest', digest)).error.code, 'ESTALE', `${states[other]}, and now ${targets}`);
+    }
+    assert.equal(json(await trust('--show')).confirmed, false);
+    assert.equal(json(await trust('--digest', digests[index] ?? '')).confirmed, true);
+    await trust('--revoke');
+  }
 });
 
 test('a hook is installed and removed where it was asked for, with the options of the call made absolute', async () => {
