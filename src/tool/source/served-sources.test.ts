@@ -286,6 +286,28 @@ describe('a server of a source', { timeout: 60_000 }, () => {
     await sources.end();
   });
 
+  it('has for each call the time that its cap gives, whatever it does meanwhile', async () => {
+    for (const milliseconds of [40, 90]) {
+      const silent: Behaviour = (message, acting) => {
+        if (message.method === 'tools/call') acting.say({ method: 'notifications/progress' });
+        else working(message, acting);
+      };
+      const { sources, source, heard } = stage(silent, { cap: `quota wallTime ${milliseconds}` });
+      const { run } = sourceTool(
+        { control: () => undefined } as never,
+        { place: 'tool', name: 'mcp.src.one', source },
+        sources,
+      );
+      const call = () => run({ input: {}, signal: new AbortController().signal } as never);
+      for (const _ of [1, 2]) {
+        const { code, reason } = await refusalOf(call);
+        assert.deepEqual([code, reason], ['ETIMEDOUT', `no answer within ${milliseconds / 1000} s`]);
+      }
+      await until(() => heard.some(({ method }) => method === 'notifications/cancelled'), 'it is told');
+      await sources.end();
+    }
+  });
+
   it('leaves its list as it was where it cannot be asked for', async () => {
     const { sources, source, directory, running, heard, recorded } = stage((message, acting) => {
       if (message.method === 'tools/list') acting.say({ id: message.id, error: { code: 1, message: 'no' } });
