@@ -134,6 +134,33 @@ describe('an overlay', () => {
     assert.deepEqual(await over.names((await over.find('e')).inode), []);
   });
 
+  test('shows nothing of a directory that another one has replaced, whichever trees the two are of', async () => {
+    for (const moved of ['lower', 'upper', 'both']) {
+      for (const replaced of ['lower', 'upper', 'both', 'made again']) {
+        const { over, reopened, below } = await overlay();
+        const { root } = over.fs;
+        if (moved !== 'upper') await below.file('m', 'm', (await below.directory('from')).inode);
+        if (moved === 'upper') await over.directory('from');
+        if (moved !== 'lower') await over.file('n', 'n', (await over.find('from')).inode);
+        const old = replaced === 'upper' ? 'to' : 'd';
+        const { inode: into } = replaced === 'upper' ? await over.directory('to') : await over.find('d');
+        if (replaced === 'upper' || replaced === 'both') await over.file('x', 'x', into);
+        for (const name of await over.names(into)) await over.fs.unlink(into, name);
+        if (replaced === 'made again') await over.fs.rmdir(root, old);
+        if (replaced === 'made again') await over.directory(old);
+        const { inode: from } = await over.find('from');
+        const names = await over.names(from);
+        await over.fs.rename(root, 'from', root, old, 'replace');
+        for (const tree of [over, reopened()]) {
+          const { inode } = await tree.find(old);
+          assert.deepEqual([await tree.names(inode), await tree.names()].flat(), [...names, ...(await over.names())]);
+          for (const name of ['one', 'two', 'x'])
+            assert.equal(await tree.fs.lookup(inode, name), undefined, `${name}: ${moved} over ${replaced}`);
+        }
+      }
+    }
+  });
+
   test('is in its two trees and not in memory: opened anew after any change it shows the same', async () => {
     const random = randomFrom(testSeed);
     const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
