@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { bareJail, type PlanOptions } from '../../test/support/bare-jail.js';
@@ -130,6 +131,33 @@ while grep -qs "^State:.[^Z]" /proc/$pid/status; do sleep 0.01; done; echo $writ
       await lost;
       await assert.rejects(kept.release(), (error) => hasCode(error, 'EPIPE'));
       await assert.rejects(kept.start(command(':').command).done, (error) => hasCode(error, 'EPIPE'));
+    }));
+
+  it('passes each signal on to all that a command has started, as a terminal does, and to no other command', () =>
+    keeping(async (kept) => {
+      const numbers = (['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const).map(
+        (name) => [name, constants.signals[name]] as const,
+      );
+      const hears = `exec python3 -c '
+import os, signal, time
+for each in (${numbers.map(([, number]) => number).join()}): signal.signal(each, lambda number, _: os.write(1, f"{who} {number}\\n".encode()))
+who = "child" if os.fork() == 0 else "first"
+os.write(1, f"{who} ready\\n".encode())
+while True: time.sleep(9)'`;
+      const [one, other] = [command(hears), command(hears)];
+      const [running, beside] = [kept.start(one.command), kept.start(other.command)];
+      const hasHeard = ({ said }: typeof one, what: string) =>
+        ['first', 'child'].every((who) => said.stdout.split('\n').includes(`${who} ${what}`));
+      await until(() => hasHeard(one, 'ready') && hasHeard(other, 'ready'), 'both are there');
+      for (const [name, number] of numbers) {
+        running.signal(name);
+        await until(() => hasHeard(one, String(number)), `${name} has come to both: ${one.said.stdout}`);
+      }
+      assert.equal(other.said.stdout.split('\n').length, 3, other.said.stdout);
+      for (const each of [running, beside]) {
+        each.kill();
+        assert.equal((await each.done).signal, 'SIGKILL');
+      }
     }));
 
   it('gives its fork’s mounts back and takes others', () =>
