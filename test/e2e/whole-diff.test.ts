@@ -23,8 +23,8 @@ forEitherUser((user) => {
     const { changes } = (await stage.json(project, ['diff'])) as { changes: readonly { path: string }[] };
     const { stdout, stderr } = await stage.ctx(project, ['diff']);
     for (const line of [
-      /Files a\/large and b\/large differ and are too large .*: 30\d+ bytes, BLAKE3 \w{64} -> 30\d+ bytes, BLAKE3 \w{64}\n/,
-      /Binary files a\/bytes and b\/bytes differ: 3 bytes/,
+      /Files a\/large and b\/large differ\n {2}too large .*: 30\d+ bytes, BLAKE3 \w{64} -> 30\d+ bytes, BLAKE3 \w{64}\n/,
+      /Binary files a\/bytes and b\/bytes differ\n {2}3 bytes/,
       /diff --git a\/script b\/script\nold mode 100644\nnew mode 100755\n/,
       /deleted file mode 100644\n--- a\/pipe\n\+\+\+ \/dev\/null\n@@ -1,1 \+0,0 @@\n-was\nFifo pipe: added/,
       /Directory old: deleted\n/,
@@ -32,7 +32,7 @@ forEitherUser((user) => {
       /Directory kept: mode 755 -> 700\n/,
       /new file mode 120000\n[\s\S]*\+\/etc\/passwd\n/,
       /"b\/exe\\342\\200\\256gpj"/,
-      /Binary files \/dev\/null and b\/sparse differ: nothing -> 2147483648 bytes, BLAKE3 not computed\n/,
+      /Binary files \/dev\/null and b\/sparse differ\n {2}nothing -> 2147483648 bytes, BLAKE3 not computed\n/,
     ])
       assert.match(stdout, line);
     assert.equal(stderr, '');

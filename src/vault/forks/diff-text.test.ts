@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Change, TreeContent } from '../tree/tree.js';
 import type { TextChange } from './changes.js';
@@ -37,7 +41,7 @@ describe('the diff of a change', () => {
     const [one, two] = ['a'.repeat(64), 'b'.repeat(64)];
     assert.equal(
       diffText(change('x', content('file', old, { digest: one }), content('file', now, { digest: two })), plain),
-      `diff --git a/x b/x\nBinary files a/x and b/x differ: 3 bytes, BLAKE3 ${one} -> 4 bytes, BLAKE3 ${two}\n`,
+      `diff --git a/x b/x\nindex 0000000..0000000 100644\nBinary files a/x and b/x differ\n  3 bytes, BLAKE3 ${one} -> 4 bytes, BLAKE3 ${two}\n`,
     );
     const large = content('file', 'abc', { size: 5_000_000, digest: 'd'.repeat(64) });
     assert.match(
@@ -49,6 +53,25 @@ describe('the diff of a change', () => {
       diffText(change('x', large, { ...large, size: 5_000_001 }), plain),
       /5000000 bytes.* -> 5000001 bytes/,
     );
+  });
+
+  it('is refused by git apply for what it does not hold, and taken for the rest', () => {
+    const directory = mkdtempSync(join(tmpdir(), 'ctx-diff-text-'));
+    const text = [
+      change('bytes', nothing, content('file', 'a\0b')),
+      change('large', content('file', 'x'), content('file', 'abc', { size: 5_000_000 })),
+      change('text', nothing, content('file', 'x\n')),
+    ].map((each) => diffText(each, plain));
+    const apply = (...words: readonly string[]) =>
+      spawnSync('git', ['apply', ...words], { cwd: directory, input: text.join(''), encoding: 'utf8' });
+    writeFileSync(join(directory, 'large'), 'x');
+    const { status, stderr } = apply();
+    assert.notEqual(status, 0);
+    assert.match(stderr, /cannot apply binary patch to 'bytes'/);
+    assert.equal(apply('--exclude=bytes').status, 1);
+    assert.equal(apply('--exclude=bytes', '--exclude=large').status, 0);
+    assert.deepEqual(readdirSync(directory), ['large', 'text']);
+    rmSync(directory, { recursive: true });
   });
 
   it('has a line for everything that git does not know', () => {

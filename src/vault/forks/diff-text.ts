@@ -62,9 +62,13 @@ function sideText(content: TreeContent): string {
   return `${content.size} bytes, BLAKE3 ${content.digest === '' ? 'not computed' : content.digest}`;
 }
 
-/** What is not compared line by line, and why. */
-function unlike(text: TextChange, why: string): string {
-  return `${why}: ${sideText(text.before)} -> ${sideText(text.after)}\n`;
+/**
+ * What is not compared line by line, and why. All but the last line is as git writes it, so that `git apply` refuses the file: it would make
+ * an empty one, or not see that another begins behind a head that is one line.
+ */
+function unlike({ before, after }: TextChange, files: string, why = ''): string {
+  const index = gitMode(before) === gitMode(after) ? `index 0000000..0000000 ${gitMode(after)}\n` : '';
+  return `${index}${files} differ\n  ${why}${sideText(before)} -> ${sideText(after)}\n`;
 }
 
 function body(text: TextChange, style: DiffStyle): string {
@@ -72,11 +76,11 @@ function body(text: TextChange, style: DiffStyle): string {
   const from = before.type === 'missing' ? '/dev/null' : nameText('a/', change.path);
   const to = after.type === 'missing' ? '/dev/null' : nameText('b/', change.path);
   const [isLarge, isBytes] = [isCut(before) || isCut(after), isBinary(before) || isBinary(after)];
-  if (isBytes) return unlike(text, `Binary files ${from} and ${to} differ`);
-  if (isLarge) return unlike(text, `Files ${from} and ${to} differ and are too large to be compared here (--full)`);
+  if (isBytes) return unlike(text, `Binary files ${from} and ${to}`);
+  if (isLarge) return unlike(text, `Files ${from} and ${to}`, 'too large to be compared here (--full): ');
   const [old, now] = [linesOf(decodePath(before.bytes)), linesOf(decodePath(after.bytes))];
   if (old.length + now.length > diffedLines) {
-    return unlike(text, `Files ${from} and ${to} differ and have too many lines to be compared here`);
+    return unlike(text, `Files ${from} and ${to}`, 'too many lines to be compared here: ');
   }
   const found = hunks(lineEdits(old, now));
   if (found.length === 0) return '';
