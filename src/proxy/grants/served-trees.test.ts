@@ -18,6 +18,7 @@ const view = {
     temporary: ['/var/own'],
     overlays: [{ target: '/work' }],
     caches: [{ target: '/home/me/.cache/npm' }],
+    repeated: [{ source: '/work', target: '/again', access: 'read write' }],
     links: [{ path: '/home/me/link', target: '/x' }],
     shared: [
       { source: '/store/home', target: '/home/me', access: 'read write', ofFork: true },
@@ -69,7 +70,7 @@ describe('where a tree may be', () => {
     for (const path of own) for (const target of [path, `${path}/x`]) refuses(target, tree({ target }));
     for (const target of ['/', '/var', 'mnt', '/mnt/', '/mnt/../x', '/mnt//x', '', '/mnt/.'])
       refuses(target, tree({ target }));
-    const shown = ['/data/shown', '/live', '/closed', '/home/me/.cache/npm', '/home/me/link', '/work'];
+    const shown = ['/data/shown', '/live', '/closed', '/home/me/.cache/npm', '/home/me/link', '/work', '/again'];
     for (const path of [...shown, '/work/hidden', '/work/masked/inner'])
       for (const target of [path, `${path}/x`]) refuses(target, tree({ target }));
     for (const target of ['/home', '/home/me', '/home/me/.cache', '/data', '/tmp', '/var/own', '/work/masked'])

@@ -55,7 +55,8 @@ function checkTarget(view: EnforcedView, tree: AskedTree, others: readonly Asked
   const own = [...jail.hidden, ...view.masked].find((path) => overlaps(path, target));
   if (own !== undefined) refuse(tree, `${own} is hidden from every command`);
   const writable = ownPlaces(view);
-  const shown = [...jail.overlays, ...jail.shared, ...(jail.caches ?? [])].map(({ target: place }) => place);
+  const { overlays, shared, caches = [], repeated = [] } = jail;
+  const shown = [...overlays, ...shared, ...caches, ...repeated].map(({ target: place }) => place);
   const covered = [...writable, ...shown, ...jail.links.map(({ path }) => path)].find((place) =>
     contains(target, place),
   );

@@ -106,6 +106,28 @@ describe('what is mounted in a view', () => {
     );
   });
 
+  it('is refused inside a part of the fork at another path, unless it comes with that', async () => {
+    const [all, inside] = [mount(origin, '/w', 'rw'), join(origin, 'inside')];
+    const refused = {
+      code: 'ENOTSUP',
+      path: '/w/inside',
+      reason: /a mount inside \/w, which is a part of the workspace/,
+    };
+    const shownAt = async (...mounts: readonly Mount[]) =>
+      own(await shown({ mounts: [all, ...mounts] }), at('data')).map(({ target }) => target);
+    for (const each of [mount(at('data'), '/w/inside'), mount('memory:', '/w/inside')])
+      await assert.rejects(shownAt(each), refused);
+    assert.deepEqual(await shownAt(mount(at('data'), inside), mount(at('data'), '/w/inside')), [inside]);
+    assert.deepEqual(await shownAt(mount(at('data'), inside, 'rw'), mount(at('data'), '/w/inside', 'rw')), [inside]);
+    for (const [here, there] of [
+      [mount(at('data'), inside, 'rw'), mount(at('data'), '/w/inside')],
+      [mount(at('data'), inside), mount(at('data/inner'), '/w/inside')],
+      [mount(at('data'), inside), mount(at('data'), '/w/inside', 'ro', ['rbind', 'noexec'])],
+    ] as const)
+      await assert.rejects(shownAt(here, there), refused);
+    assert.deepEqual((await shown({ mounts: [all, mount(join(origin, 'src'), '/w/again')] })).jail.repeated?.length, 2);
+  });
+
   it('is refused without what is mounted inside it, and no other', async () => {
     assert.equal(hasMountsInside('/'), true);
     assert.deepEqual([at('data'), `${base}-no`].map(hasMountsInside), [false, false]);

@@ -5,7 +5,7 @@
  */
 import { lstatSync } from 'node:fs';
 import { posix } from 'node:path';
-import { contains } from '../../authority/absolute-path.js';
+import { contains, rebase } from '../../authority/absolute-path.js';
 import type { Person } from '../../authority/system-profile.js';
 import type { View, ViewEntry } from '../../authority/view.js';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
@@ -66,6 +66,16 @@ function identityOf({ source, origin }: ViewEntry): { readonly identity?: string
   }
 }
 
+/** Whether a part of the fork brings this to its other path by itself: what is mounted in it there covers anything else. */
+function isShownWith(view: View, outer: ViewEntry, { target, source, access, options }: ViewEntry): boolean {
+  const own = view.covering(rebase(target, outer.target, outer.source));
+  if (own === undefined || own.source !== source || rebase(own.target, outer.source, outer.target) !== target)
+    return false;
+  const isNarrow = (each: ViewEntry) => each.options.includes('noexec');
+  if (options.includes('noexec') && ![own, outer].some(isNarrow)) return false;
+  return access === 'write' || [own, outer].some((each) => each.access === 'read');
+}
+
 /** What is in the workspace at its own path is the fork's: it is narrowed there, never shown from the host. */
 function partsOf(view: View, roots: readonly string[]): Parts {
   const shared: SharedPath[] = [];
@@ -73,6 +83,15 @@ function partsOf(view: View, roots: readonly string[]): Parts {
   const readOnly: string[] = [];
   for (const entry of view.allowedReads()) {
     const { source, target, access } = entry;
+    const outer = view.entries.findLast(
+      (each) =>
+        each.target !== target && contains(each.target, target) && repeated.some((one) => one.target === each.target),
+    );
+    if (outer !== undefined && !roots.some((each) => contains(each, source))) {
+      if (!isShownWith(view, outer, entry))
+        refuse(entry, `a mount inside ${outer.target}, which is a part of the workspace,`);
+      continue;
+    }
     if (entry.of !== 'host') continue; // served
     const root = roots.find((each) => contains(each, target));
     const inFork = root !== undefined;
