@@ -37,7 +37,7 @@ export interface FoundInView {
   readonly way: readonly (readonly [path: string, entry: FoundEntry])[];
 }
 
-/** The jail makes what leads to the target of a mount, where the host has nothing. */
+/** The jail makes what leads to the target of a mount, where nothing is; in the fork it is the fork's. */
 const leadingDirectory: FoundEntry = { type: 'directory', mode: 0o755, uid: 0, gid: 0, target: '', inFork: false };
 
 /** In a tree that a process serves, of which nothing is known until it is: modes and names are what the command finds. */
@@ -159,13 +159,12 @@ export async function foundInView(
     if (located !== undefined && located.entry.of !== 'host') return leadingDirectory;
     const there = located?.host ?? at;
     const root = forked.find((each) => contains(each, there));
-    if (fork !== undefined && root !== undefined && root !== there) {
-      if (known.has(there)) return known.get(there);
-      wanted.add(there);
-    }
-    const standing = onHost(there, root !== undefined);
-    if (standing !== undefined || located !== undefined || view.beneath(at).length === 0) return standing;
-    return leadingDirectory;
+    const isAsked = fork !== undefined && root !== undefined && root !== there;
+    if (isAsked && !known.has(there)) wanted.add(there);
+    const standing = isAsked && known.has(there) ? known.get(there) : onHost(there, root !== undefined);
+    if (standing !== undefined || view.beneath(at).length === 0) return standing;
+    const { uid, gid } = place.owner;
+    return root === undefined ? leadingDirectory : { ...leadingDirectory, uid, gid, inFork: true };
   };
   const isServed = (at: string) => (view.covering(at)?.of ?? 'host') !== 'host';
   // The layers are asked for all that one walk came by, and the walk is taken again with what they say.

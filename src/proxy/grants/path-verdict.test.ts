@@ -63,6 +63,21 @@ describe('what mode bits say of a path', () => {
     assert.deepEqual([readable(55), readable(44)], ['yes', 'EACCES path mode']);
   });
 
+  it('are those of the workspace’s owner in the fork, whatever uid the agent has there', async () => {
+    const { resolved } = await checkOf();
+    const identity = { ...resolved.authority.identity, uid: 5, gid: 6, isolation: 'uid' } as const;
+    const apart = { ...resolved, authority: { ...resolved.authority, identity } } as ResolvedAuthority;
+    const byRoot = { ...host, uid: 0 };
+    const ofRoot = { ...place, owner: { ...place.owner, shift: 1 << 30 } };
+    const check = await checkOf({ host: byRoot, place: ofRoot, resolved: apart });
+    const own = (uid: number, inFork: boolean) => {
+      const at = inFork ? file : join(data, 'x');
+      return says(check, 'read', foundAt(at, entry({ mode: 0o400, uid, gid: 7, inFork })));
+    };
+    assert.deepEqual([own(1000, true), own(5, true)], ['yes', 'EACCES path mode']);
+    assert.deepEqual([own(1000, false), own(5, false)], ['EACCES path mode', 'yes']);
+  });
+
   it('are those of a stranger where root’s command writes the host’s own, and the kernel’s answer where it is not root', async () => {
     const { resolved } = await checkOf();
     const { surface } = resolved.authority;
@@ -104,6 +119,11 @@ describe('what is said of a path', () => {
   it('is that a command which only reads writes nothing in the workspace', async () => {
     const check = await checkOf({ readonly: true });
     assert.equal(says(check, 'write', foundAt(file, entry())), 'EROFS run read-only');
+    const inside = { source: data, target: join(origin, 'inside'), mode: 'rw', options: ['rbind'] } as const;
+    const view = new View(check.resolved.authority.surface, [inside]);
+    const resolved = { ...check.resolved, authority: { ...check.resolved.authority, view } } as ResolvedAuthority;
+    const mounted = foundAt(join(inside.target, 'x'), entry());
+    assert.equal(says({ ...check, resolved }, 'write', mounted), 'EROFS run read-only', 'what is mounted in it, too');
     assert.deepEqual(
       [says(check, 'read', foundAt(file, entry())), says(check, 'exec', foundAt(file, entry()))],
       ['yes', 'yes'],

@@ -52,7 +52,8 @@ function mayByMode(use: PathCheck, path: string, entry: FoundEntry, access: Path
     if (host.uid !== 0) return hostAllows(located.host, access);
     if (located.entry.access === 'write') return (entry.mode & bits[access]) !== 0;
   }
-  const { uid, gid } = ownerOfFiles(place.owner, resolved);
+  // The fork is its own whatever its uid.
+  const { uid, gid } = entry.inFork ? place.owner : ownerOfFiles(place.owner, resolved);
   const groups = host.uid === 0 ? identity.groups : host.groups;
   const shift = entry.uid === uid ? 6 : entry.gid === gid || groups.includes(entry.gid) ? 3 : 0;
   return ((entry.mode >> shift) & bits[access]) !== 0;
@@ -99,7 +100,8 @@ export function pathVerdict(use: PathCheck, access: PathAccess, found: FoundInVi
   const entries = [view.covering(path), root === undefined ? undefined : view.covering(root)];
   const closed = entries.find((entry) => entry?.options.includes('noexec') === true);
   const isShownReadOnly =
-    access === 'write' && readOnlyByRequest(place, resolved, use).some((at) => contains(at, there));
+    access === 'write' &&
+    readOnlyByRequest(place, resolved, use).some((at) => [path, there].some((each) => contains(at, each)));
   const reason: Reason | undefined =
     (isShownReadOnly ? ({ kind: 'run read-only', path } as const) : undefined) ??
     wayReason(use, found) ??
