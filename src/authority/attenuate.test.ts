@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { type AttenuationContext, attenuate, type ChildRequest } from './attenuate.js';
 import { type Authority, authorityDigest, makeAuthority } from './authority.js';
 import { parseLabel } from './label.js';
+import { type Isolation, isolations } from './lineage.js';
 import { parseMounts, printMount } from './mount.js';
 import { hostNetwork } from './network.js';
 import { parsePolicy } from './policy.js';
@@ -155,6 +156,22 @@ describe('a child', () => {
     assert.deepEqual(kinds(mounts('/host/project\t/p\tro\t-\n')), ['hidden path']);
     assert.deepEqual(kinds(mounts('/\t/all\tro\t-\n')), ['hidden path']);
     assert.deepEqual(kinds(mounts('/workspaces\t/p\tro\t-\n')), ['hidden path']);
+  });
+
+  it('is outside whom its parent is: with a uid of its own it is no longer the owner of the workspace', () => {
+    const asked = (held: Isolation, isolation: Isolation) => {
+      const within = { ...parent, identity: { ...parent.identity, isolation: held } };
+      const identity = { label: parseLabel('u:r:kid_t:s1'), isolation };
+      const request = { identity, surface: makeSurface({ cwd: '/workspace' }), policy: parsePolicy('', 'child') };
+      return attenuate(within, request, { now: 0 }).kind;
+    };
+    for (const held of isolations)
+      for (const isolation of isolations)
+        assert.equal(
+          asked(held, isolation) === 'granted',
+          held === 'shared' || held === isolation,
+          `${held} ${isolation}`,
+        );
   });
 
   it('is refused with every excess named', () => {

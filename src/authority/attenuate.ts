@@ -22,7 +22,7 @@ import {
 } from './authority.js';
 import { coachExcess, type Excess, isGrantable, sameExcess } from './excess.js';
 import { sortedUnique } from './frozen.js';
-import { isolationStrength } from './lineage.js';
+import { keepsIsolation } from './lineage.js';
 import type { Mount } from './mount.js';
 import { namesMounts } from './mount-permission.js';
 import { networkExcess } from './network.js';
@@ -74,7 +74,7 @@ function identityExcess(parent: Identity, child: ChildRequest['identity']): Exce
     if (gid !== parent.gid && !parent.groups.includes(gid)) excesses.push({ kind: 'group', gid });
   }
   const isolation = child.isolation ?? parent.isolation;
-  if (isolationStrength(isolation) < isolationStrength(parent.isolation)) {
+  if (!keepsIsolation(parent.isolation, isolation)) {
     excesses.push({ kind: 'isolation', asked: isolation, held: parent.isolation });
   }
   if (child.life === 'detached') excesses.push({ kind: 'detached life' });

@@ -94,10 +94,7 @@ function factAndAdvice(excess: Excess): readonly [fact: string, advice: string] 
     case 'lifetime':
       return [`the parent's ${excess.field} is ${excess.held}, before ${excess.asked}`, 'ask for at most that'];
     case 'isolation':
-      return [
-        `the parent runs with iso ${excess.held}`,
-        `${excess.asked} is weaker; ask for ${excess.held} or stronger`,
-      ];
+      return [`the parent runs with iso ${excess.held}, not ${excess.asked}`, `ask for ${excess.held}`];
     case 'detached life':
       return ['a child ends with its parent', 'ask for life owned'];
     case 'identity':

@@ -16,7 +16,7 @@ export interface Lineage {
 export const lives = Object.freeze(['owned', 'detached'] as const);
 export type Life = (typeof lives)[number];
 
-/** From weak to strong: the workspace owner's uid, the agent's own uid, ids shifted in a user namespace. */
+/** The workspace owner's uid, the agent's own uid, ids of its own in a user namespace of the owner's. */
 export const isolations = Object.freeze(['shared', 'uid', 'userns'] as const);
 export type Isolation = (typeof isolations)[number];
 
@@ -38,8 +38,9 @@ export function parseIsolation(text: string): Isolation {
   return oneOf('iso', isolations, text);
 }
 
-export function isolationStrength(isolation: Isolation): number {
-  return isolations.indexOf(isolation);
+/** Whether a child's is within its parent's: `userns` is the workspace's owner outside, whom `uid` is kept apart from. */
+export function keepsIsolation(held: Isolation, asked: Isolation): boolean {
+  return held === 'shared' || asked === held;
 }
 
 const keys = ['agent', 'session', 'run'] as const;
