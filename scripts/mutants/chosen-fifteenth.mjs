@@ -30,8 +30,8 @@ export const chosenFifteenth = [
   },
   {
     file: 'src/proxy/approval/approval-binding.ts',
-    from: '[place.origin, ...resolved.roots, ...resolved.live]',
-    to: '[place.origin, ...resolved.roots]',
+    from: '[...entering, ...resolved.live]',
+    to: 'entering',
     why: 'an approval would hold although a directory that the command writes itself was exchanged since',
     tests: ['approval/approval-binding'],
   },

@@ -2,7 +2,7 @@
 export const chosenProxy = [
   {
     file: 'src/proxy/approval/await-approval.ts',
-    from: 'if (!hasWriters) return;',
+    from: 'if (!hasWriters || hidesFork(asking.request)) return;',
     to: "if (!hasWriters || scope === 'once') return;",
     why: 'what was approved once would run beside processes that can change what it finds',
     tests: ['approval/await-approval'],

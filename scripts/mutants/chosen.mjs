@@ -81,7 +81,7 @@ export const chosen = [
   },
   {
     file: 'src/proxy/approval/await-approval.ts',
-    from: '      if (!hasWriters) return;\n',
+    from: '      if (!hasWriters || hidesFork(asking.request)) return;\n',
     to: "      if (!hasWriters || scope === 'once') return;\n",
     why: 'a process of an earlier command could change what was approved',
     tests: ['attacks/approved-bytes'],

@@ -165,6 +165,8 @@ describe('a tool of the operator’s', () => {
     assert.ok(stale instanceof ErrnoError);
     assert.deepEqual([stale.code, stale.path, stale.remedy], ['ESTALE', undefined, 'call it again']);
     assert.ok(!stale.reason.includes('test'));
+    const changed = new ErrnoError('ESTALE', { operation: 'decide', reason: 'the fork changed' });
+    await assert.rejects(called({}, [], { error: changed }), { code: 'ESTALE', reason: 'the fork changed' });
     await assert.rejects(called({}, [], { error: new RangeError('a defect') }), RangeError);
   });
 });

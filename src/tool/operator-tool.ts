@@ -93,8 +93,9 @@ async function told<T>(name: string, run: () => Promise<T>): Promise<T> {
     return await run();
   } catch (error) {
     if (!(error instanceof ErrnoError)) throw error;
-    const { code, reason, cause } = error;
-    if (code === 'ESTALE') {
+    const { code, operation, reason, cause } = error;
+    // Of an approval that holds no more the reason is said.
+    if (code === 'ESTALE' && operation !== 'decide') {
       const replaced = 'its program was replaced while it was called';
       throw new ErrnoError(code, { operation: name, reason: replaced, remedy: 'call it again', cause });
     }

@@ -112,14 +112,19 @@ describe('what an approval holds for', () => {
     const store = mkdtempSync(join(tmpdir(), 'ctx-binding-'));
     context.after(() => rmSync(store, { recursive: true }));
     const { host, place, resolved, request } = bound(plain);
-    const lookedAt = async (more: object) => {
+    const lookedAt = async (more: object, asked: Partial<BoundRequest> = {}) => {
       const seen: string[] = [];
       const scan = async ({ root }: { readonly root: string }) => {
         seen.push(root);
         throw new ErrnoError('EIO', { operation: 'scan', reason: 'nothing is read here' });
       };
       const own = { ...host, store: { directory: store, device: 0n, inode: 0n }, tree: { scan } };
-      await directoriesOf({ host: own, place, resolved: { ...resolved, ...more }, request } as unknown as Bound);
+      await directoriesOf({
+        host: own,
+        place,
+        resolved: { ...resolved, ...more },
+        request: { ...request, ...asked },
+      } as unknown as Bound);
       return seen.sort();
     };
     assert.deepEqual(await lookedAt({}), ['/project']);
@@ -127,6 +132,7 @@ describe('what an approval holds for', () => {
     assert.deepEqual(await lookedAt({ live: ['/live'] }), ['/live', '/project']);
     const all = { roots: ['/one', '/two', '/project'], live: ['/live', '/two'] };
     assert.deepEqual(await lookedAt(all), ['/live', '/one', '/project', '/two']);
+    assert.deepEqual(await lookedAt(all, { apart: { hidesFork: true } }), ['/live', '/two'], 'a tool sees these alone');
   });
 
   it('is shown to the person, but for what is as by default', async () => {

@@ -5,6 +5,7 @@ import { sha256 } from '../../base/sha256.js';
 import type { JailLayer } from '../../jail/plan.js';
 import type { CacheKeeping } from '../../vault/fork-trees.js';
 import type { AskedTree } from '../asked-tree.js';
+import type { ApartTool } from '../grants/apart-view.js';
 import type { AskedSecret } from '../grants/asked-secret.js';
 import type { ResolvedAuthority } from '../grants/authority-of.js';
 import { commandEnvironment } from '../grants/environment.js';
@@ -27,6 +28,8 @@ export interface BoundRequest {
   readonly fork?: string | undefined;
   /** It works on the directory itself, and cannot be undone. */
   readonly live?: true;
+  /** It is a tool that has a jail of its own. */
+  readonly apart?: Pick<ApartTool, 'hidesFork'> | undefined;
   /** It is not a command to run, but a verb of ctx that somebody asks for. */
   readonly verb?: 'apply';
   /** What it reads; without one, the stdin of this process. */
@@ -50,9 +53,15 @@ export interface Bound {
   readonly request: BoundRequest;
 }
 
-/** Of the directories whose contents enter the fork, or are written without one. */
-export function directoriesOf({ host, place, resolved }: Bound): Promise<string> {
-  return directoryState(host, [place.origin, ...resolved.roots, ...resolved.live]);
+/** A tool that is shown none of the fork's files: no other command can change what it finds. */
+export function hidesFork({ apart }: BoundRequest): boolean {
+  return apart?.hidesFork === true;
+}
+
+/** Of the directories whose contents enter the fork that it sees, or are written without one. */
+export function directoriesOf({ host, place, resolved, request }: Bound): Promise<string> {
+  const entering = hidesFork(request) ? [] : [place.origin, ...resolved.roots];
+  return directoryState(host, [...entering, ...resolved.live]);
 }
 
 /** Digests of the whole binding, and of the parts of it that are looked at again. */
@@ -74,8 +83,8 @@ export async function bindingOf(
   const { host, place, request } = bound;
   const directories = request.verb === undefined ? (known.directories ?? (await directoriesOf(bound))) : undefined;
   // On the directory itself no fork is seen.
-  const fork =
-    known.fork ?? (request.live === true ? noFork : await forkState(host, place, request.fork, request.home));
+  const isWithout = request.live === true || hidesFork(request);
+  const fork = known.fork ?? (isWithout ? noFork : await forkState(host, place, request.fork, request.home));
   const input = request.verb === undefined ? await inputOf(request.input ?? 'stdin') : undefined;
   const beside = request.verb === undefined ? (known.beside ?? (await besideState(bound))) : undefined;
   const states = { ...(directories === undefined ? {} : { directories }), ...(beside === undefined ? {} : { beside }) };

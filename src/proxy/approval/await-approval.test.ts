@@ -334,6 +334,9 @@ describe('what was approved once', () => {
     const permission = await ask(once);
     await permission.confirm({ imported: true });
     await assert.rejects(permission.confirm({ ...unchanged, hasWriters: true }), { code: 'ESTALE' });
+    const tool = await ask(once, { apart: { hidesFork: true } });
+    await tool.confirm({ ...unchanged, hasWriters: true });
+    assert.deepEqual([permission.isBound, tool.isBound], [true, false], 'it sees nothing that others may write');
   });
 
   it('is otherwise than for the session, which holds whatever has changed', async () => {

@@ -11,7 +11,15 @@ import type { OpenFork } from '../../vault/vault.js';
 import type { NetworkGrant } from '../grants/approved-network.js';
 import { answerApproval, approvalsOf, type Said, settledAnswer } from './answer-approval.js';
 import { type ApprovalAnswer, type Asked, holdsFor, scopes } from './approval.js';
-import { type Bindings, type Bound, type BoundRequest, bindingOf, directoriesOf, shownOf } from './approval-binding.js';
+import {
+  type Bindings,
+  type Bound,
+  type BoundRequest,
+  bindingOf,
+  directoriesOf,
+  hidesFork,
+  shownOf,
+} from './approval-binding.js';
 import type { Attended } from './approval-store.js';
 import { besideState } from './beside-state.js';
 import { inputOf } from './command-input.js';
@@ -157,14 +165,14 @@ function approvedBy(asking: Asking, id: string, bound: Bindings, { scope, networ
     id,
     network,
     by,
-    isBound: scope === 'once',
+    isBound: scope === 'once' && !hidesFork(asking.request),
     confirm: async ({ imported, hasWriters = false }) => {
       if (scope !== 'once') return;
       await refuseChanged();
       const isSame =
         (await bindingOf(asking, { ...bound, fork: imported ? noFork : undefined })).digest === bound.digest;
       if (!isSame) throw stale(asking, id, `the fork ${changed}`, askAgain);
-      if (!hasWriters) return;
+      if (!hasWriters || hidesFork(asking.request)) return;
       throw stale(
         asking,
         id,

@@ -109,7 +109,7 @@ const program = { source: '/tools/x', target: '/ctx/tool/x', access: 'read only'
 const tool: ToolCommand = {
   name: 'x',
   program: { path: '/tools/x', identity: '1:2' },
-  input: Buffer.alloc(0),
+  input: Buffer.from('{}'),
   grants,
   onOutput: heard,
   signal,
@@ -141,7 +141,8 @@ it('a tool of the operator’s has what it was granted, where its caller works, 
       ...found
     } = plain(toolRequest(caller, { ...tool, grants: { ...grants, fork } }, program, 9)) as ExecRequest;
     const apart = { program, hidesFork: fork === undefined };
-    assert.deepEqual([found, approvalMilliseconds], [{ ...of, ...given, readonly, apart }, 9], String(fork));
+    const input = tool.input;
+    assert.deepEqual([found, approvalMilliseconds], [{ ...of, ...given, input, readonly, apart }, 9], String(fork));
   }
 });
 

@@ -81,6 +81,8 @@ export function toolRequest(
     weakened,
     environmentAdditions: [],
     stdin,
+    // Bound by an approval, and shown with the question. A server reads one call after the other.
+    input: Buffer.isBuffer(command.input) ? command.input : 'nothing',
     apart: { program, hidesFork: grants.fork === undefined },
     readonly: grants.fork !== 'rw',
     reads: grants.reads,
