@@ -35,6 +35,8 @@ const others: Readonly<Record<string, BoundRequest>> = {
   'a secret': { ...plain, secrets: [secret] },
   'a secret for another port': { ...plain, secrets: [{ ...secret, port: 8443 }] },
   'a secret in another header': { ...plain, secrets: [{ ...secret, header: 'X-Key' }] },
+  'another stored secret': { ...plain, secrets: [{ ...secret, template: '$OTHER' }] },
+  'a secret of the caller’s': { ...plain, secrets: [{ ...secret, template: undefined, value: 'x' }] },
   'the directory itself': { ...plain, live: true },
   'an apply': { ...plain, verb: 'apply' },
   'an apply of a step': { ...plain, verb: 'apply', steps: ['write a'] },
@@ -148,7 +150,8 @@ describe('what an approval holds for', () => {
     }
     const values: Readonly<Record<string, RegExp>> = {
       'a variable': /A=b/,
-      'a secret': /example\.org.*authorization/i,
+      'a secret': /example\.org:443 authorization: \$TOKEN$/,
+      'a secret of the caller’s': /example\.org:443 authorization$/,
       input: /3 bytes.*one/,
       'an input that is not known': /not known.*once/,
       'a fork': /^fork: other$/,

@@ -9,7 +9,7 @@ import type { ApartTool } from '../grants/apart-view.js';
 import type { AskedSecret } from '../grants/asked-secret.js';
 import type { ResolvedAuthority } from '../grants/authority-of.js';
 import { commandEnvironment } from '../grants/environment.js';
-import { secretNames } from '../grants/injected-secrets.js';
+import { boundSecrets } from '../grants/injected-secrets.js';
 import { treeText } from '../grants/served-trees.js';
 import type { Host, Place } from '../host.js';
 import { type Binding, bindingDigest } from './approval.js';
@@ -107,7 +107,7 @@ function lastingOf(
         : { uid: agent.identity.uid, toolPath: authority.toolPath, variables: agent.environment },
     additions: request.environmentAdditions,
   });
-  const injected = secretNames(request.secrets);
+  const injected = boundSecrets(request.secrets);
   const { weakened = [], cache, home, readonly = false, fork, trees = [], privateHosts = [] } = request;
   return {
     argv: request.argv,
@@ -157,7 +157,7 @@ export function shownOf({ host, request }: Bound, { input }: Pick<Bindings, 'inp
       (text) => `environment: ${text.includes('=') ? text : `${text}, as the caller has it`}`,
     ),
     ...shownInput(input),
-    ...secretNames(request.secrets).map((name) => `adds a secret: ${name}`),
+    ...boundSecrets(request.secrets).map((name) => `adds a secret: ${name}`),
     ...(readonly ? ['read-only: yes'] : []),
     ...(weakened.length > 0 ? [`without these layers of the jail: ${weakened.join(', ')}`] : []),
     ...named('cache', cache),

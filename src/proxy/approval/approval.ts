@@ -18,7 +18,7 @@ export interface Binding {
   readonly environment: Readonly<Record<string, string>>;
   /** The Authority's digest. */
   readonly authority: string;
-  /** `host:port header` of what the network proxy adds: approval without a token does not cover it. */
+  /** What the network proxy adds, and which stored secrets fill it: approval without a token does not cover it. */
   readonly injected?: readonly string[];
   /** On the directory itself and not on a fork: approval for one does not cover the other. */
   readonly live?: true;

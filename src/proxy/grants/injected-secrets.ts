@@ -9,9 +9,17 @@ const defaultPort = 443;
 
 const placeOf = ({ host, port = defaultPort }: AskedSecret) => `${host.toLowerCase()}:${port}`;
 
-/** `host:port header`, for the record, the report and what an approval holds for. */
+const nameOf = (secret: AskedSecret) => `${placeOf(secret)} ${secret.header.toLowerCase()}`;
+
+/** `host:port header`, for the record and the report. */
 export function secretNames(secrets: readonly AskedSecret[] = []): readonly string[] {
-  return secrets.map((secret) => `${placeOf(secret)} ${secret.header.toLowerCase()}`).sort();
+  return secrets.map(nameOf).sort();
+}
+
+/** The same with what fills the stored ones, as an approval holds for them and shows them: `host:port header: Bearer $TOKEN`. */
+export function boundSecrets(secrets: readonly AskedSecret[] = []): readonly string[] {
+  const filled = ({ template }: AskedSecret) => (template === undefined ? '' : `: ${template}`);
+  return secrets.map((secret) => `${nameOf(secret)}${filled(secret)}`).sort();
 }
 
 /** Throws EINVAL where a template names nothing, ENOENT where a secret it names is not stored. No command is run for it yet. */
