@@ -91,7 +91,8 @@ export function parseAbsoluteTarget(text: string): ProxyTarget {
     return refuseMessage('this is a proxy: expected an absolute http:// address, or CONNECT');
   }
   if (/^https:/i.test(text)) return refuseMessage('expected CONNECT for an https:// address');
-  const match = /^http:\/\/([^/?#]+)([/?][^#]*)?$/i.exec(text);
+  // wget tells a proxy the name and password of an address, too, and sends them to the host as a header.
+  const match = /^http:\/\/(?:[\w.~!$&'()*+,;=:%-]*@)?([^/?#]+)([/?][^#]*)?$/i.exec(text);
   if (match === null) return refuseMessage('expected an http:// address with a host');
   const [, authority = '', rest = '/'] = match;
   return { ...parseTarget(nameIn(authority), 80), path: rest.startsWith('/') ? rest : `/${rest}` };

@@ -140,6 +140,8 @@ describe('a request that goes on', () => {
   it('names an absolute http address', () => {
     assert.deepEqual(parseAbsoluteTarget('HTTP://A.example?q'), { host: 'a.example', port: 80, path: '/?q' });
     assert.deepEqual(parseAbsoluteTarget('http://[::1]:8080/a/../b'), { host: '[::1]', port: 8080, path: '/a/../b' });
+    for (const user of ['u', 'u:p%40', 'b.example:80', ''])
+      assert.equal(parseAbsoluteTarget(`http://${user}@a.example:81/x`).host, 'a.example', user);
     for (const text of [
       '/',
       '*',
@@ -148,7 +150,9 @@ describe('a request that goes on', () => {
       'http://',
       'http:///',
       'http://a.example/#x',
-      'http://u@a.example/',
+      'http://u@v@a.example/',
+      'http://u:p/w@a.example/',
+      'http://good.example\\@u@a.example/',
       'http:a.example',
       'a.example:80',
       'http://a.example\\@b.example/',
