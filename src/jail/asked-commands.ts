@@ -159,7 +159,10 @@ export class AskedCommands {
     };
     return {
       signal,
-      kill: () => signal('SIGKILL'),
+      kill: () => {
+        streams.killed();
+        signal('SIGKILL');
+      },
       pid,
       started,
       done,

@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { pipeRestBytes } from '../base/limits/commands.js';
+import { OutputPatience } from './taken-output.js';
 
 /** No more is read of a stream until what this returns has resolved: a slow reader slows the command, as in any pipe. */
 export type OutputListener = (stream: 'stdout' | 'stderr', chunk: Buffer) => void | Promise<void>;
@@ -11,6 +12,7 @@ export class CommandStreams {
   readonly #onOutput: OutputListener;
   readonly #sockets = new Map<number, Socket>();
   readonly #slow = new Set<Promise<void>>();
+  readonly #patience = new OutputPatience();
   #heardBytes = 0;
   #tellAll: () => void = () => undefined;
   readonly #all: Promise<void>;
@@ -65,17 +67,24 @@ export class CommandStreams {
     const most = this.#heardBytes + pipeRestBytes;
     for (let heard = -1; heard !== this.#heardBytes && heard < most; ) {
       heard = this.#heardBytes;
-      await Promise.all(this.#slow);
+      await this.#patience.wait(Promise.all(this.#slow));
       await nextTurn();
       await nextTurn();
     }
+    this.#patience.end();
     for (const [stream, socket] of this.#sockets) {
       if (stream === 0) socket.destroy();
       else socket.removeAllListeners('data').resume().unref();
     }
   }
 
+  /** The command was killed: its output is waited for a while only. */
+  killed(): void {
+    this.#patience.killed();
+  }
+
   destroy(): void {
+    this.#patience.end();
     for (const socket of this.#sockets.values()) socket.destroy();
   }
 }

@@ -20,7 +20,7 @@ import {
   terminalOf,
 } from './launch-request.js';
 import type { Outcome } from './report.js';
-import { takeOutput } from './taken-output.js';
+import { OutputPatience, takeOutput } from './taken-output.js';
 
 export type { Launch, RunningJail };
 
@@ -53,11 +53,13 @@ export function launch(request: Launch): RunningJail {
     child.on('message', (_text, server) => onServer(server as Server));
   }
   const reports = new JailReports(request);
+  const patience = new OutputPatience();
   let isAsked = false;
   const done = new Promise<Outcome>((resolve, reject) => {
     child.once('error', (error) => reject(notStarted(request, error)));
     if (child.pid === undefined) return;
     const settle = () => {
+      patience.end();
       request.beside?.lose();
       try {
         resolve(reports.outcome(child.signalCode ?? child.exitCode, isAsked));
@@ -69,7 +71,7 @@ export function launch(request: Launch): RunningJail {
       const output = child[name];
       return output === null ? undefined : takeOutput(output, (chunk) => request.onOutput?.(name, chunk));
     });
-    const taken = Promise.all(taking);
+    const taken = patience.wait(Promise.all(taking));
     let areTaken = request.streams === 'inherit';
     const grouped = isGrouped(request);
     const settleEarly = () => {
@@ -97,6 +99,7 @@ export function launch(request: Launch): RunningJail {
   });
   const kill = () => {
     isAsked = true;
+    patience.killed();
     (child.stdio as readonly unknown[] as readonly (Duplex | undefined)[] | undefined)?.[lifelineDescriptor]?.destroy();
   };
   return {

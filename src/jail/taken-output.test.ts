@@ -3,7 +3,8 @@ import { EventEmitter } from 'node:events';
 import type { Readable } from 'node:stream';
 import { it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { takeOutput } from './taken-output.js';
+import { terminationGraceMilliseconds } from '../base/limits/commands.js';
+import { OutputPatience, takeOutput } from './taken-output.js';
 
 /** A stream that goes on whatever it is told, as Node's do when the program has ended. */
 class Hasty extends EventEmitter {
@@ -50,4 +51,20 @@ it('what is taken at once is not paused, and ends with its stream', async () => 
     await done;
     assert.deepEqual([taken, output.told], [['one', 'two'], []]);
   }
+});
+
+it('what is never taken is waited for until the command is killed, and a while longer', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const patience = new OutputPatience();
+  let isOver = false;
+  const waiting = patience.wait(new Promise(() => undefined)).then(() => {
+    isOver = true;
+  });
+  t.mock.timers.tick(10 * terminationGraceMilliseconds);
+  patience.killed();
+  t.mock.timers.tick(terminationGraceMilliseconds - 1);
+  await nextTurn();
+  assert.equal(isOver, false);
+  t.mock.timers.tick(1);
+  await waiting;
 });

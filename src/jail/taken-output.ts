@@ -1,5 +1,6 @@
 /** Output of a program, handed on chunk by chunk: the next one only when the one before was taken. */
 import type { Readable } from 'node:stream';
+import { terminationGraceMilliseconds } from '../base/limits/commands.js';
 
 /**
  * Resolves when the stream has ended and all of it was taken; what cannot be taken counts as taken. Node reads on by itself once the
@@ -24,4 +25,28 @@ export function takeOutput(output: Readable, take: (chunk: Buffer) => void | Pro
     output.once('end', end);
     output.once('close', end);
   });
+}
+
+/** How long output is waited for: until it is taken, and once the command was killed for a while only. */
+export class OutputPatience {
+  #giveUp: () => void = () => undefined;
+  readonly #isGivenUp = new Promise<void>((resolve) => {
+    this.#giveUp = resolve;
+  });
+  #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
+
+  async wait(taken: Promise<unknown>): Promise<void> {
+    await Promise.race([taken, this.#isGivenUp]);
+  }
+
+  killed(): void {
+    if (!this.#isOver) this.#timer ??= setTimeout(this.#giveUp, terminationGraceMilliseconds);
+  }
+
+  /** The command and its output have ended. */
+  end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+  }
 }
