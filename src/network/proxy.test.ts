@@ -376,15 +376,20 @@ describe('the proxy', () => {
     assert.match((await say(port, get(`http://${target}/`))).toString(), /^HTTP\/1\.1 50[24] /);
   });
 
-  it('serves no more at once than it may, and goes on after', async () => {
+  it('serves no more at once than it may; others wait, and not for longer than a connection may take', async () => {
     const echo = await served(listenRaw((socket) => void socket.pipe(socket)));
     const target = `echo.example:${echo.port}`;
-    const { port, proxy } = await proxying({ ...allowing(target), limits: { connections: 2 } });
+    const { port, proxy } = await proxying({
+      ...allowing(target),
+      limits: { connections: 2, connectMilliseconds: 1_500 },
+    });
     const open = [await tunnelTo(port, target), await tunnelTo(port, target)];
     assert.equal((await say(port, `CONNECT ${target} HTTP/1.1\r\n\r\n`)).length, 0);
+    const next = say(port, `CONNECT ${target} HTTP/1.1\r\n\r\nx`, true);
+    await sleep(50);
     for (const socket of open) socket.destroy();
-    await told(proxy, 3);
-    assert.match((await say(port, `CONNECT ${target} HTTP/1.1\r\n\r\nx`, true)).toString(), /\r\n\r\nx$/);
+    assert.match((await next).toString(), /\r\n\r\nx$/, 'it waits for its turn');
+    await told(proxy, 4);
     assert.ok(proxy.connections().some(({ reason }) => reason?.includes('networkConnections')));
   });
 

@@ -18,6 +18,7 @@ import type { Network } from '../authority/network.js';
 import { ErrnoError } from '../base/errno.js';
 import {
   networkConnections,
+  networkConnectionsWaiting,
   networkConnectMilliseconds,
   networkHeadBytes,
   networkHeadMilliseconds,
@@ -102,6 +103,8 @@ class RunningProxy {
   readonly #limits: ProxyLimits;
   readonly #tls: HostTls;
   readonly #served = new Map<Socket, Promise<void>>();
+  /** Until there is room, or not for longer. */
+  readonly #waiting = new Map<Socket, NodeJS.Timeout>();
   readonly #hosts = new Set<Socket>();
   #stopping = false;
 
@@ -129,21 +132,45 @@ class RunningProxy {
 
   accept(client: Socket): void {
     client.on('error', () => undefined);
-    if (this.#stopping) {
-      client.destroy();
-    } else if (this.#served.size >= this.#limits.connections) {
-      client.destroy();
-      const reason = `more than ${this.#limits.connections} connections at once (networkConnections)`;
-      this.tellTrouble(new ErrnoError('EAGAIN', { operation: 'accept', reason }));
-    } else {
-      // What is granted to a client that ends its half first is the rest of the answer.
-      client.allowHalfOpen = true;
-      client.setNoDelay(true);
-      this.#served.set(
-        client,
-        this.#serve(client).finally(() => this.#served.delete(client)),
-      );
-    }
+    // What is granted to a client that ends its half first is the rest of the answer.
+    client.allowHalfOpen = true;
+    if (this.#stopping) client.destroy();
+    else if (this.#served.size < this.#limits.connections) this.#begin(client);
+    else if (this.#waiting.size < networkConnectionsWaiting) this.#wait(client);
+    else this.#refuse(client);
+  }
+
+  #begin(client: Socket): void {
+    client.setNoDelay(true);
+    const serving = this.#serve(client).finally(() => {
+      this.#served.delete(client);
+      const [next] = this.#waiting.keys();
+      if (next === undefined || this.#stopping) return;
+      this.#leave(next);
+      this.#begin(next);
+    });
+    this.#served.set(client, serving);
+  }
+
+  /** Many at once are mostly short: each gets its turn, as it would at a server. */
+  #wait(client: Socket): void {
+    const timer = setTimeout(() => {
+      this.#leave(client);
+      this.#refuse(client);
+    }, this.#limits.connectMilliseconds);
+    this.#waiting.set(client, timer);
+    client.once('close', () => this.#leave(client));
+  }
+
+  #leave(client: Socket): void {
+    clearTimeout(this.#waiting.get(client));
+    this.#waiting.delete(client);
+  }
+
+  #refuse(client: Socket): void {
+    client.destroy();
+    const reason = `more than ${this.#limits.connections} connections at once (networkConnections)`;
+    this.tellTrouble(new ErrnoError('EAGAIN', { operation: 'accept', reason }));
   }
 
   tellTrouble(error: ErrnoError): void {
@@ -160,7 +187,7 @@ class RunningProxy {
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    for (const socket of [...this.#served.keys(), ...this.#hosts]) socket.destroy();
+    for (const socket of [...this.#waiting.keys(), ...this.#served.keys(), ...this.#hosts]) socket.destroy();
     await Promise.all(this.#served.values());
     this.flush();
   }

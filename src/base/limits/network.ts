@@ -12,6 +12,9 @@ export const networkOwnMilliseconds = 1_000;
 /** Connections of one jail through the network proxy at once: two descriptors each, well below a limit of 1,024. */
 export const networkConnections = 256;
 
+/** Beyond them, so many wait for their turn, as long as a connection may take: a descriptor each. */
+export const networkConnectionsWaiting = 1_024;
+
 /** Head of one HTTP message through the network proxy: four times what servers take by default. */
 export const networkHeadBytes = 32 * 1024;
 
