@@ -229,16 +229,19 @@ describe('a record that was tampered with', () => {
     assert.deepEqual(faults(found), ['malformed host']);
   });
 
-  it('has whole lines at its end that are not records', () => {
-    const found = verified((copy) => {
-      appendFileSync(segmentsOf(copy, 'person')[0] ?? '', 'a line\nanother\nhalf');
-      const recorder = new ChainRecorder({ record: copy.record, library, now: later });
-      recorder.append({ type: 'exec', object: 'x', status: 'ok' });
-      recorder.close();
-    });
-    assert.deepEqual(faults(found), ['torn person']);
-    assert.match(found.problems[0]?.text ?? '', /^before it were 2 whole lines/);
-    const told = warned(found).map((text) => /^torn person: \d+ bytes of a torn end were set aside/.test(text));
-    assert.deepEqual(told, [true]);
+  it('has whole lines at its end that are not records, however many', () => {
+    for (const lines of [0, 1, 2]) {
+      const found = verified((copy) => {
+        appendFileSync(segmentsOf(copy, 'person')[0] ?? '', `${'a line\n'.repeat(lines)}half`);
+        const recorder = new ChainRecorder({ record: copy.record, library, now: later });
+        recorder.append({ type: 'exec', object: 'x', status: 'ok' });
+        recorder.close();
+      });
+      assert.deepEqual(faults(found), lines === 0 ? [] : ['torn person']);
+      const said = new RegExp(`^before it were ${lines} whole lines`);
+      assert.equal(said.test(found.problems[0]?.text ?? ''), lines > 0);
+      const told = warned(found).map((text) => /^torn person: \d+ bytes of a torn end were set aside/.test(text));
+      assert.deepEqual(told, [true]);
+    }
   });
 });

@@ -284,8 +284,10 @@ describe('a command of an agent, with its view', { skip: withoutFuse, concurrenc
 
   it('calls tools by lines, too: those that need its files are run beside it, as the objects that they are', async () => {
     agent('liner', ['tool:fs.read execute', 'tool:shell.exec execute']);
+    // Each means something to a shell, and more than once.
+    const name = 'it\'s \'a\' "name" "of" $HOME $(id) `id` `id` \\ \\ ; ;';
     const requests = [
-      { tool: 'fs.read', input: { path: "it's" } },
+      { tool: 'fs.read', input: { path: name } },
       { tool: 'fs.read', input: { path: 'none' } },
       { tool: 'fs.read', input: { path: 'x'.repeat(64 * 1024) } },
       { tool: 'fs.write', input: { path: 'x' } },
@@ -300,7 +302,7 @@ describe('a command of an agent, with its view', { skip: withoutFuse, concurrenc
         if (ended.length === ${requests.length}) { process.stdout.write(text); socket.destroy(); }
       });
       for (const line of ${JSON.stringify(requests)}) socket.write(line + '\\n');`;
-    const cwd = project({ "it's": 'text', 'client.cjs': program.replaceAll('\\\\n', '\\n') });
+    const cwd = project({ [name]: 'text', 'client.cjs': program.replaceAll('\\\\n', '\\n') });
     const reads = [dirname(dirname(process.execPath))].filter((path) => path !== '/usr');
     const from = recorded.length;
     // The socket is there once the view has been looked into.

@@ -241,6 +241,27 @@ describe('as root', { skip: isRoot ? false : 'only root runs commands as somebod
       assert.deepEqual(uids, [String(0x70000000 + 7003)]);
     });
 
+    test('iso uid: where it is at work in a fork nobody with another uid comes to it, whichever way', async () => {
+      const project = projectOf(1234, ':');
+      await agent(stage, project, 'works', { iso: 'uid', uid: '7008', gid: '7008' });
+      const refusesBeside = async (...ways: readonly (readonly string[])[]) => {
+        const seconds = ownSeconds();
+        const running = stage.startCtx(project, ['exec', '--agent', 'works', '--', 'sleep', seconds]);
+        await until(() => uidsOutside(seconds).length > 0, 'the command runs');
+        try {
+          for (const words of ways) {
+            const { stderr } = await stage.ctx(project, words);
+            assert.match(stderr, /runs with another uid.*\(EBUSY\)/, words.join(' '));
+          }
+        } finally {
+          running.child.kill('SIGTERM');
+          await running.finished;
+        }
+      };
+      await refusesBeside(['exec', '--', 'true'], ['exec', '--readonly', '--', 'true'], ['jail', 'start']);
+      await inKeptJail(stage, () => refusesBeside(['jail', 'exec', '--', 'true']), { project });
+    });
+
     test('iso uid: the host’s files are to it what they are to that uid, and read-only', async () => {
       const project = projectOf(1234, ':');
       const data = join(stage.directory, 'data-own');

@@ -155,6 +155,11 @@ const alike: readonly (readonly [name: string, words: readonly string[], steps: 
     [['typed', 'y\n'], ['shows', '[N]o: '], ['modes'], ['types', 'n\n'], ...ends],
   ],
   [
+    'a question, to which what was typed before, without the end of a line, is no part of the answer',
+    ['--agent', 'agent', '--', 'curl', 'https://example.org/'],
+    [['typed', 'y'], ['shows', '[N]o: '], ['modes'], ['types', '\n'], ...ends],
+  ],
+  [
     'a question of a job that is stopped, and goes on',
     ['--agent', 'agent', '--', 'curl', 'https://example.org/'],
     [['shows', '[N]o: '], ['types', '\u001a'], ['stops'], ['modes'], ['fg'], ['types', 'n\n'], ...ends],

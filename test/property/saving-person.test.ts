@@ -9,7 +9,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -116,7 +116,10 @@ for (const [action, earlier] of [
     const tree = new Tree({ program: join(checkout, 'dist', 'native', 'tree') });
     try {
       for (const name of ['origin', 'fork', 'kept']) mkdirSync(at(name));
-      for (const name of ['origin', 'kept']) writeFileSync(at(`${name}/file`), 'before');
+      for (const name of ['origin', 'kept']) {
+        writeFileSync(at(`${name}/file`), 'before');
+        chmodSync(at(`${name}/file`), 0o754);
+      }
       writeFileSync(at('fork/file'), 'of the fork');
       for (const name of earlier) writeFileSync(at(`origin/${name}`), `the save in ${name}`);
       // What comes after it takes long enough for anybody to arrive.
@@ -147,6 +150,7 @@ for (const [action, earlier] of [
       if (action === 'put' && !isKept) expected.set('file', 'of the fork');
       expected.set(isKept ? 'file' : place, 'a late save');
       assert.deepEqual(new Map(texts), expected);
+      assert.equal(statSync(at(`origin/${isKept ? 'file' : place}`)).mode & 0o7777, 0o754);
     } finally {
       rmSync(top, { recursive: true, force: true });
     }

@@ -84,3 +84,39 @@ describe('a chunked tree that is asked for nothing any more', () => {
     await filesystem.close();
   });
 });
+
+describe('what was written into one chunk', () => {
+  it('is whole in the file, in whichever order its parts came', async () => {
+    const parts = [
+      [0, 40],
+      [30, 20],
+      [10, 5],
+      [60, 10],
+    ] as const;
+    const ordersOf = (left: readonly number[]): readonly (readonly number[])[] =>
+      left.length === 0
+        ? [[]]
+        : left.flatMap((first) => ordersOf(left.filter((each) => each !== first)).map((rest) => [first, ...rest]));
+    const filesystem = await opened();
+    const written = ordersOf([0, 1, 2, 3]).map((order) => {
+      const whole = Buffer.alloc(70);
+      const { handle } = filesystem.create(filesystem.root, order.join(''), root, both) as Opened;
+      for (const part of order) {
+        const [at = 0, length = 0] = parts[part] ?? [];
+        const bytes = Buffer.alloc(length, part + 1);
+        bytes.copy(whole, at);
+        filesystem.write(handle, at, bytes);
+      }
+      filesystem.release(handle);
+      return [order.join(''), whole] as const;
+    });
+    await filesystem.close();
+    const reader = await opened(false, join(directory, `${number}`));
+    for (const [name, whole] of written) {
+      const { inode } = reader.lookup(reader.root, name) as Attributes;
+      const handle = reader.open(inode, { read: true, write: false }) as Opened['handle'];
+      assert.deepEqual(reader.read(handle, 0, whole.length), whole, name);
+    }
+    await reader.close();
+  });
+});
