@@ -26,6 +26,7 @@ import { chosenSixth } from './chosen-sixth.mjs';
 import { chosenTenth } from './chosen-tenth.mjs';
 import { chosenTree } from './chosen-tree.mjs';
 import { chosenTree2 } from './chosen-tree2.mjs';
+import { chosenTwentieth } from './chosen-twentieth.mjs';
 import { chosenTwentyFirst } from './chosen-twenty-first.mjs';
 import { chosenVault } from './chosen-vault.mjs';
 import { chosenVault2 } from './chosen-vault2.mjs';
@@ -48,6 +49,7 @@ export const tables = [
   ...chosenSeventeenth,
   ...chosenEighteenth,
   ...chosenNineteenth,
+  ...chosenTwentieth,
   ...chosenTwentyFirst,
   ...chosenFaces,
   ...chosenMoreFaces,
