@@ -77,3 +77,8 @@ describe('a path, to a harness', () => {
     }
   });
 });
+
+it('knows where in a directory the jail has something else', () => {
+  assert.deepEqual([...grants.elsewhere('/work')].sort(), ['/work/below', '/work/moved', '/work/tree']);
+  assert.deepEqual(grants.elsewhere('/work/own'), []);
+});

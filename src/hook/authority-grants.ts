@@ -40,6 +40,8 @@ export function authorityGrants(held: TaskAuthority, tools: ReadonlySet<string>,
     accessTo: (path: string) => entryOf(path)?.access ?? 'none',
     deciding: (path: string) => entryOf(path)?.target,
     hidden: view.hidden,
+    elsewhere: (path: string) =>
+      view.beneath(path).flatMap(({ target }) => (entryOf(target) === undefined ? [target] : [])),
     network,
     toolFault,
   });

@@ -94,6 +94,30 @@ describe('a decision about paths', () => {
     }
   });
 
+  it('denies a walk through a directory in which a mount covers what is there', async () => {
+    const covered = ['/srv/app/src/covered', '/srv/app/src/missing'];
+    const given = (found: string) => {
+      const plain = rules();
+      const elsewhere = (path: string) => covered.filter((each) => each.startsWith(`${path}/`));
+      const look = async (place: string) => (place === covered[1] ? 'missing' : found) as 'missing' | 'directory';
+      return {
+        ...plain,
+        grants: { ...plain.grants, elsewhere },
+        resolve: (path: string) =>
+          resolvePath(path, async (place) => ({ kind: covered.includes(place) ? await look(place) : 'directory' })),
+      };
+    };
+    for (const access of ['read', 'write'] as const)
+      await denied(
+        paths('src', access, { tree: true }),
+        /holds \/srv\/app\/src\/covered, where .* else/,
+        given('directory'),
+      );
+    assert.equal((await decide(paths('src', 'read', { tree: true }), given('missing'))).decision, 'allow');
+    assert.equal((await decide(paths('src', 'read'), given('directory'))).decision, 'allow');
+    assert.equal((await decide(paths('src/other', 'read', { tree: true }), given('directory'))).decision, 'allow');
+  });
+
   it('denies a walk through a directory that holds something hidden', async () => {
     await denied(paths('/srv/app', 'read', { tree: true }), /holds \/srv\/app\/store/);
     assert.equal((await decide(paths('src', 'read', { tree: true }))).decision, 'allow');

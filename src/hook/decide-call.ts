@@ -5,7 +5,15 @@
 import { hookCommandBytes } from '../base/limits/decisions.js';
 import { allow, type Call, type CallVerdict, deny, type PathUse } from './call.js';
 import { patternStarts } from './glob-pattern.js';
-import { fetchRefusal, type HookGrants, pathRefusal, searchRefusal, toolRefusal, treeRefusal } from './grants.js';
+import {
+  coveredRefusal,
+  fetchRefusal,
+  type HookGrants,
+  pathRefusal,
+  searchRefusal,
+  toolRefusal,
+  treeRefusal,
+} from './grants.js';
 import { isJailed, type JailedForm, jailed } from './jailed-command.js';
 import { readingsOf, shownPath } from './path-readings.js';
 import type { Resolve } from './resolve-path.js';
@@ -32,6 +40,10 @@ async function useRefusal({ grants, resolve }: HookRules, use: PathUse, cwd: str
     const refusal =
       pathRefusal(grants, resolved.path, use.access) ?? (use.tree ? treeRefusal(grants, resolved.path) : undefined);
     if (refusal !== undefined) return refusal;
+    for (const other of use.tree ? grants.elsewhere(resolved.path) : []) {
+      const there = await resolve(other);
+      if (!there.ok || there.exists) return coveredRefusal(resolved.path, other);
+    }
   }
   return undefined;
 }

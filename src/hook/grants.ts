@@ -13,6 +13,8 @@ export interface HookGrants {
   deciding(path: string): string | undefined;
   /** Never reached, whatever is granted around them. */
   readonly hidden: readonly string[];
+  /** Paths inside `path` where the jail shows something else than the host has there. */
+  elsewhere(path: string): readonly string[];
   readonly network: Network;
   /** Why `tool:NAME execute` is not granted; undefined where it is. */
   toolFault(name: string): string | undefined;
@@ -23,6 +25,7 @@ export function surfaceGrants(surface: Surface, rest: Pick<HookGrants, 'network'
     accessTo: (path: string) => accessTo(surface, path),
     deciding: (path: string) => decidingEntry(surface, path)?.path,
     hidden: surface.hidden,
+    elsewhere: () => [],
     ...rest,
   });
 }
@@ -45,6 +48,11 @@ export function treeRefusal(grants: HookGrants, path: string): string | undefine
   return hidden === undefined
     ? undefined
     : `${shownPath(path)} holds ${shownPath(hidden)}, which belongs to ctx itself; look in a directory beside it`;
+}
+
+/** The same of what is covered in the jail by a mount: `other` is one of `elsewhere`, and there on the host. */
+export function coveredRefusal(path: string, other: string): string {
+  return `${shownPath(path)} holds ${shownPath(other)}, where this task has something else; look in a directory beside it`;
 }
 
 export function toolRefusal(grants: HookGrants, tool: string, name: string): string | undefined {

@@ -16,7 +16,7 @@ export interface HookAnswer {
 
 function actionOf(access: PathAccess, path: string): CallAction {
   if (access === 'exec') return { kind: 'command', command: path };
-  return { kind: 'paths', uses: [{ path, access, tree: false }] };
+  return { kind: 'paths', uses: [{ path, access, tree: true }] };
 }
 
 export async function hookAnswer(
