@@ -50,6 +50,8 @@ it('root’s command is the owner of the workspace, shifted, or has ids that are
     const asked = { ...of({ ...given, isolation: 'userns' }), agent: undefined };
     assert.deepEqual(jailIdentity(ofRoot, asked), { ...shifted, uid, gid, groups, outside: owner }, `${uid}:${gid}`);
   }
+  const numbered = jailIdentity(ofRoot, of({ uid: 5, gid: 6, groups: [6, 7, 1001], isolation: 'userns' }));
+  assert.deepEqual(numbered.kind === 'shifted' && numbered.groups, [1001, 7, 6], 'by their numbers outside');
   assert.deepEqual(jailIdentity(ofRoot, of({ isolation: 'uid' })), shifted, 'those of the owner need nothing');
   assert.deepEqual(jailIdentity(ofRoot, { ...of({ isolation: 'userns' }), agent: undefined }), shifted);
 });

@@ -48,7 +48,14 @@ export function jailIdentity(owner: Owner, resolved: IdentityOf): JailIdentity {
   if (isolation === 'shared') return { kind: 'shifted', ...own, shift: owner.shift, ...given };
   const inside = idsInside(owner, resolved, 'shifted');
   const isSame = inside.uid === own.uid && inside.gid === own.gid;
-  return { kind: 'shifted', ...inside, shift: owner.shift, ...given, ...(isSame ? {} : { outside: own }) };
+  if (isSame) return { kind: 'shifted', ...inside, shift: owner.shift, ...given };
+  // Two numbers have changed places inside: the group is the one that it is outside.
+  const numbered = new Map([
+    [own.gid, inside.gid],
+    [inside.gid, own.gid],
+  ]);
+  const named = groups.length === 0 ? {} : { groups: groups.map((group) => numbered.get(group) ?? group) };
+  return { kind: 'shifted', ...inside, shift: owner.shift, ...named, outside: own };
 }
 
 /** To files of the host and of the fork, as their owners are on the disk. */
