@@ -108,7 +108,10 @@ export async function adoptTrunk(
     const lowers = treesOf(fork.paths, base.base, key);
     const found = clashing(list, await fork.tree.diff({ uppers, lowers, tellsUnlisted: true }));
     const refreshed = await refreshedIndexes(fork, treesOf(fork.paths, stack.base, key), lowers, found);
-    for (const path of found) if (!refreshed.has(path)) clashes.push(shownPath(vault.roots, key, path));
+    // After a rollback to before an apply the stack may have the index that was applied, and the person the same.
+    const others = found.filter((path) => !refreshed.has(path));
+    const same = await refreshedIndexes(fork, treesOf(fork.paths, [...base.base, ...deltas], key), lowers, others);
+    for (const path of others) if (!same.has(path)) clashes.push(shownPath(vault.roots, key, path));
   }
   const known = new Set(stack.base);
   const fresh = vault.trunk.filter((layer) => !known.has(layer));

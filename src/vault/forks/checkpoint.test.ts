@@ -296,6 +296,28 @@ describe('a rollback', () => {
     assert.deepEqual(state().clashes, ['added/index', 'before/index', 'sub/branch', 'sub/index']);
   });
 
+  it('of an index that was applied, and that git has only written again since, is no conflict', async () => {
+    const entry = {
+      stage: 0,
+      assumeUnchanged: false,
+      skipWorktree: false,
+      intentToAdd: false,
+      name: 'a',
+      mode: 0o100644,
+    };
+    const index = (id: string, stat: number) =>
+      writeIndex([{ ...entry, id: id.repeat(40), stat: Buffer.alloc(40, stat) }], 'sha1');
+    write('project/mine');
+    writeFileSync(at('project', 'index'), index('a', 0));
+    await command((directory) => writeFileSync(join(directory, 'index'), index('b', 0)));
+    await withFork((fork) => applyFork(fork, { conflicts: 'refuse', allowSensitive: true }));
+    const before = state().checkpoints.find(({ reason }) => reason === 'ctx apply');
+    writeFileSync(at('project', 'index'), index('b', 1));
+    await withFork((fork) => syncFork(fork));
+    await back(String(before?.id));
+    assert.deepEqual(state().clashes, []);
+  });
+
   it('forgets a conflict that it takes back, and has those again that were at its time', async () => {
     write('project/own', 'mine');
     write('project/other', 'mine');
