@@ -170,8 +170,8 @@ export const chosenVault2 = [
   },
   {
     file: 'src/vault/forks/adopt.ts',
-    from: 'for (const path of found) if (!refreshed.has(path)) clashes',
-    to: 'for (const path of found) if (refreshed.size >= 0) clashes',
+    from: 'found.filter((path) => !refreshed.has(path))',
+    to: 'found.filter(() => refreshed.size >= 0)',
     why: 'to look at a repository would be a conflict with what a fork staged',
     tests: ['forks/sync'],
   },

@@ -76,7 +76,7 @@ describe('the authority of a child', () => {
     assert.match(own, /^it asks for more than its parent middle has: .*tool:other/);
   });
 
-  it('shares the isolation of its parent, and may have a stronger one', async () => {
+  it('shares the isolation of its parent, and has another one only where that has none', async () => {
     const { identity } = agent('x');
     agent('coder', { identity: { ...identity, label: agent('coder').identity.label, isolation: 'uid' } });
     const isolationOf = async (isolation: 'shared' | 'uid' | 'userns') => {
@@ -84,9 +84,12 @@ describe('the authority of a child', () => {
       const reviewer = agent('reviewer', { parent, identity: own });
       return (await resolveAuthority(host, { place, agent: reviewer })).authority.identity.isolation;
     };
-    assert.deepEqual([await isolationOf('shared'), await isolationOf('userns')], ['uid', 'userns']);
+    assert.deepEqual([await isolationOf('shared'), await isolationOf('uid')], ['uid', 'uid']);
+    await refusal('EACCES', () => isolationOf('userns'));
     agent('coder', { identity: { ...agent('coder').identity, isolation: 'userns' } });
     await refusal('EACCES', () => isolationOf('uid'));
+    agent('coder', { identity: { ...agent('coder').identity, isolation: 'shared' } });
+    assert.deepEqual([await isolationOf('uid'), await isolationOf('userns')], ['uid', 'userns']);
   });
 
   it('has what a supervisor granted it beyond its parent, exactly, and carries it', async () => {
