@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -210,6 +211,17 @@ describe('the first calls of a keeper', () => {
     assert.equal(await start('').closed, 0);
     assert.deepEqual(scratch(), ['ctx-keeper-bbbbbb', 'ctx-keeper-other']);
     for (const directory of [young, other]) rmSync(directory ?? '', { recursive: true });
+  });
+
+  const unlisted = process.geteuid?.() === 0 ? 'root may list every directory' : false;
+  it('run where the directory for what is temporary may not be listed', { skip: unlisted }, async () => {
+    chmodSync(place, 0o300);
+    try {
+      assert.equal(await start('').closed, 0);
+    } finally {
+      chmodSync(place, 0o700);
+    }
+    assert.deepEqual(scratch(), []);
   });
 
   it('leave nothing behind either where one of them throws', async () => {

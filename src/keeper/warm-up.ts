@@ -88,16 +88,23 @@ async function useOnce(): Promise<void> {
 
 /** What was left by one that was killed in its first calls, which take seconds: nothing that is as old as a keeper becomes is in use. */
 function removeLeft(directory: string): void {
-  for (const name of readdirSync(directory).filter((each) => /^ctx-keeper-\w{6}$/.test(each))) {
-    const left = join(directory, name);
-    try {
-      const { uid, mtimeMs } = lstatSync(left);
-      if (uid === process.geteuid?.() && Date.now() - mtimeMs > keeperLifeMilliseconds) {
-        rmSync(left, { recursive: true, force: true });
-      }
-    } catch {
-      // Another keeper removes it, or it cannot be removed: that is no reason to have no keeper.
-    }
+  // A directory that may not be listed, or what another keeper removes, is no reason to have no keeper.
+  for (const name of attempt(() => readdirSync(directory)) ?? []) {
+    if (/^ctx-keeper-\w{6}$/.test(name)) attempt(() => removeOld(join(directory, name)));
+  }
+}
+
+function removeOld(left: string): void {
+  const { uid, mtimeMs } = lstatSync(left);
+  if (uid !== process.geteuid?.() || Date.now() - mtimeMs <= keeperLifeMilliseconds) return;
+  rmSync(left, { recursive: true, force: true });
+}
+
+function attempt<T>(act: () => T): T | undefined {
+  try {
+    return act();
+  } catch {
+    return undefined;
   }
 }
 
@@ -110,8 +117,8 @@ export async function warmUp(
   rehearse: () => Promise<void>,
 ): Promise<void> {
   const mask = process.umask(0o077);
-  // Not in the store, which somebody may be about to remove.
   removeLeft(tmpdir());
+  // Not in the store, which somebody may be about to remove.
   const scratch = mkdtempSync(join(tmpdir(), 'ctx-keeper-'));
   const clean = () => rmSync(scratch, { recursive: true, force: true });
   const stop = () => {
