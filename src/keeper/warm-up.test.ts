@@ -217,10 +217,12 @@ describe('the first calls of a keeper', () => {
   it('run where the directory for what is temporary may not be listed', { skip: unlisted }, async () => {
     chmodSync(place, 0o300);
     try {
-      assert.equal(await start('').closed, 0);
+      await start('').closed;
     } finally {
       chmodSync(place, 0o700);
     }
+    const { thrown, rehearsed } = JSON.parse(readFileSync(join(place, 'answer'), 'utf8'));
+    assert.deepEqual([thrown, rehearsed?.child], [undefined, true]);
     assert.deepEqual(scratch(), []);
   });
 
