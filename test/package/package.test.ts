@@ -15,9 +15,8 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { endKeeper, keepCompany, keeperOf, keeperOn } from '../support/keeper.js';
+import { endKeeper, keepCompany, keeperOn, leaveKeeper } from '../support/keeper.js';
 import { makeFormat1 } from '../support/older-store.js';
-import { until } from '../support/process.js';
 import { checkout, temporaryRoot } from '../support/program.js';
 import { Stage, useStage } from '../support/stage.js';
 import { forEitherUser, isRoot, users } from '../support/users.js';
@@ -291,8 +290,7 @@ describe('a package', { skip }, () => {
       const warm = (...words: readonly string[]) =>
         stage.start(project, [join(prefix(), 'bin/ctx'), ...words], { env: { PATH: path(), ...keeperOn } }).finished;
       try {
-        await warm('status');
-        await until(() => keeperOf(stage.store) !== undefined, 'a keeper listens');
+        await leaveKeeper(stage.store, () => warm('status'));
         const jail = join(installed(), `dist/native/${process.arch}/jail`);
         const whole = readFileSync(jail);
         const changed = Buffer.from(whole);

@@ -6,17 +6,13 @@
  */
 import { chownSync, existsSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { keeperOf, keeperOn, placesIn } from './keeper.js';
-import { until } from './process.js';
+import { keeperOf, keeperOn, leaveKeeper, placesIn } from './keeper.js';
 import { checkout } from './program.js';
 import type { Stage } from './stage.js';
 import { isRoot, type TestUser } from './users.js';
 
 /** Made by `scripts/test.mjs`, which ends the keepers; without it every call starts Node. */
 const place = process.env['CTX_TEST_KEEPERS'];
-
-/** Where no keeper can run, its stages do without. */
-const startSeconds = 30;
 
 function ownDirectory(user: TestUser, path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -28,12 +24,10 @@ async function storeOfKeeper(stage: Stage, keepers: string): Promise<string | un
   const store = join(keepers, String(stage.user.uid));
   const failed = `${store}.failed`;
   ownDirectory(stage.user, store);
-  const listens = () => keeperOf(store) !== undefined;
-  if (listens()) return store;
+  if (keeperOf(store) !== undefined) return store;
   if (existsSync(failed)) return undefined;
   try {
-    await stage.ctx(stage.home, ['ps'], { env: { ...keeperOn, CTX_DATA: store } });
-    await until(listens, 'a keeper listens', startSeconds);
+    await leaveKeeper(store, () => stage.ctx(stage.home, ['ps'], { env: { ...keeperOn, CTX_DATA: store } }));
     return store;
   } catch (error) {
     writeFileSync(failed, `${error}\n`);
