@@ -5,9 +5,9 @@ import { inKeptJail, isAlive } from '../support/kept-jail.js';
 import { until } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
 import { useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useStage(user);
   const writers: readonly (readonly [string, readonly string[], string])[] = [
     ['disk', ['--disk', '20M'], 'while :; do head -c 1000000 /dev/zero >> big; done'],

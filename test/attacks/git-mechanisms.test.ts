@@ -6,7 +6,7 @@ import { differing } from '../support/fork-and-home.js';
 import { mechanisms as all, type Mechanism } from '../support/git-mechanisms.js';
 import { randomFrom, testSeed } from '../support/random.js';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const isLong = process.env['CTX_SOAK'] === '1';
 
@@ -35,7 +35,7 @@ function script(part: (mechanism: Mechanism) => string, ran: string): string {
     .join('\n');
 }
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
   const namesIn = (directory: string) =>
     stage

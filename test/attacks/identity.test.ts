@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { cannotCompile } from '../support/attack-program.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 import { useVolley } from '../support/volley.js';
 
@@ -47,7 +47,7 @@ const ways: Readonly<Record<string, readonly [program: string, script: string]>>
 };
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const volley = useVolley(stage, { world, prelude, programs: skip === false ? ['attack'] : [] });
 
   for (const [way, [program, script]] of Object.entries(ways)) {

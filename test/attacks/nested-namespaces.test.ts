@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { cannotCompile } from '../support/attack-program.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 import { useVolley } from '../support/volley.js';
 
@@ -17,7 +17,7 @@ const asRoot = (script: string) => `export WORLD; unshare -Urmn sh -c '${script}
 const kernel = 'the kernel gives it to nobody there';
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const volley = useVolley(stage, {
     world: `mkdir mount empty; echo secret >$WORLD/secret; echo mine >file; ${ofSomebody}`,
     programs: skip === false ? ['tracer'] : [],

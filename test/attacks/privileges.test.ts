@@ -6,13 +6,13 @@ import { before, test } from 'node:test';
 import { cannotCompile, compileAttackProgram } from '../support/attack-program.js';
 import { ownSeconds, processesCalled, until } from '../support/process.js';
 import { snapshot } from '../support/snapshot.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 
 const skip = cannotCompile ?? false;
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   let project = '';
 
   before(() => {

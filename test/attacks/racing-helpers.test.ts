@@ -8,8 +8,8 @@ import { test } from 'node:test';
 import { cannotCompile, compileAttackProgram } from '../support/attack-program.js';
 import type { Running } from '../support/process.js';
 import { snapshot } from '../support/snapshot.js';
-import { type Stage, useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { type Stage, useWarmStage } from '../support/stage.js';
+import { forEitherUser } from '../support/users.js';
 
 const skip = cannotCompile ?? false;
 const rounds = process.env['CTX_SOAK'] === '1' ? 60 : 3;
@@ -51,8 +51,8 @@ function prepare(stage: Stage): Race {
   };
 }
 
-forEachUser((user) => {
-  const stage = useStage(user);
+forEitherUser((user) => {
+  const stage = useWarmStage(user);
 
   test('without care a reader and a writer are led outside by it', { skip }, async () => {
     const { project, outside } = prepare(stage);

@@ -8,7 +8,7 @@ import { seccompProgram } from '../../src/jail/seccomp.js';
 import { type Architecture, systemCalls } from '../../src/jail/system-calls.js';
 import { cannotCompile } from '../support/attack-program.js';
 import { type FilteredCall, runFilter } from '../support/filter-machine.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 import { useVolley } from '../support/volley.js';
 
@@ -61,7 +61,7 @@ const absent = {
 };
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
   const volley = useVolley(stage, { world: 'mkdir mount', programs: skip === false ? ['calls'] : [] });
 
   for (const [call, what] of Object.entries({ ...refused, ...absent })) {

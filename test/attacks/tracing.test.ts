@@ -7,14 +7,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cannotCompile, compileAttackProgram } from '../support/attack-program.js';
 import { inKeptJail } from '../support/kept-jail.js';
 import { ownSeconds, processesCalled, until } from '../support/process.js';
-import { useStage } from '../support/stage.js';
+import { useWarmStage } from '../support/stage.js';
 import { forEachUser } from '../support/users.js';
 import { useVolley } from '../support/volley.js';
 
 const skip = cannotCompile ?? false;
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   describe('a tracer', () => {
     const volley = useVolley(stage, { programs: skip === false ? ['tracer'] : [] });

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { snapshot } from '../support/snapshot.js';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const sample = 'mkdir -p d/e s; echo a > a; echo f > d/f; echo g > d/e/g; ln -s a link; echo s > s/s; echo same > same';
 const edits = 'echo b > a; rm -r d; echo file > d; rm link; ln -s d link; mkdir new; echo n > new/n; echo t > s/t';
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   test('another copy of the directory becomes what the fork shows; the fork and its own directory stay', async () => {

@@ -11,7 +11,7 @@ import { trashIsEmptied } from '../support/leftovers.js';
 import { randomFrom, testSeed } from '../support/random.js';
 import { snapshot } from '../support/snapshot.js';
 import { type Stage, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const rounds = process.env['CTX_SOAK'] === '1' ? 160 : 5;
 
@@ -68,7 +68,7 @@ async function assertWhole(stage: Stage, project: string, data?: string): Promis
   assert.deepEqual(faults, []);
 }
 
-forEachUser(
+forEitherUser(
   (user) => {
     const stage = useWarmStage(user);
 

@@ -4,7 +4,7 @@ import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Stage, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 /** The vault of a store that has only one. */
 function vaultIn(data: string): string {
@@ -24,7 +24,7 @@ function place(stage: Stage, name: string) {
   return { project, data, ctx };
 }
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   test('commands after a synced checkpoint that a cut has emptied cost themselves, not the fork', async () => {

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const skip = spawnSync('strace', ['-V']).status === 0 ? false : 'strace is not installed';
 const calls = 'fsync,fdatasync,syncfs,sync_file_range,?rename,renameat,renameat2,linkat,?unlink,unlinkat';
@@ -24,7 +24,7 @@ function ended(lines: readonly string[]): readonly string[] {
   });
 }
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useStage(user);
   let traced = 0;
 

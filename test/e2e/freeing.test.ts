@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { isStopped, type Running, until } from '../support/process.js';
 import { type Stage, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const fill = 'for i in $(seq 300); do echo $i >$i; done; mkdir -p $HOME/kept; echo x >/tmp/x';
 
@@ -41,7 +41,7 @@ async function end(running: Running): Promise<void> {
   await running.finished;
 }
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
   const storeOf = (name: string) => ({ env: { CTX_DATA: join(stage.directory, name) } });
 

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { envelopeOf, inKeptJail } from '../support/kept-jail.js';
 import { ownSeconds, processesCalled, until } from '../support/process.js';
-import { parseJson, type Stage, useStage } from '../support/stage.js';
+import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { forEachUser, isRoot } from '../support/users.js';
 
 async function ok(stage: Stage, cwd: string, words: readonly string[]): Promise<void> {
@@ -33,7 +33,7 @@ function uidsOutside(seconds: string): readonly string[] {
 }
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('an agent is used as often as its files say, and not once more', async () => {
     const project = stage.project();
@@ -54,7 +54,7 @@ forEachUser((user) => {
 const proud = '[ "$(id -u)" != 0 ] || { echo "must not be run as root" >&2; exit 1; }';
 
 forEachUser((user) => {
-  const stage = useStage(user);
+  const stage = useWarmStage(user);
 
   test('--user: it is that user inside, in a kept jail and for one that joins, too, and its files come home as the owner’s', async () => {
     const project = stage.project('echo old > file; chmod 600 file; mkdir -m 700 d');
@@ -121,7 +121,7 @@ forEachUser((user) => {
 describe('without root', () => {
   forEachUser((user) => {
     if (user.uid === 0) return;
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
 
     test('iso userns gives ids of its own inside, and the fork is still its own', async () => {
       const project = stage.project('echo old > file');
@@ -171,7 +171,7 @@ describe('without root', () => {
 describe('as root', { skip: isRoot ? false : 'only root runs commands as somebody else' }, () => {
   forEachUser((user) => {
     if (user.uid !== 0) return;
-    const stage = useStage(user);
+    const stage = useWarmStage(user);
 
     /** A project of somebody who is neither root nor the agent. */
     function projectOf(uid: number, script: string): string {

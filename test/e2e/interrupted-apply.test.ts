@@ -5,7 +5,7 @@ import { existsSync, type FSWatcher, readdirSync, watch } from 'node:fs';
 import { test } from 'node:test';
 import { recordsOf } from '../support/record.js';
 import { type Stage, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const before = 'for i in $(seq 200); do echo old >old-$i; done';
 const work = `for i in $(seq 1200); do echo $i >new-$i; done
@@ -39,7 +39,7 @@ async function interrupt(
   return running.finished;
 }
 
-forEachUser(
+forEitherUser(
   (user) => {
     const stage = useWarmStage(user);
 

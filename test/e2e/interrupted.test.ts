@@ -10,11 +10,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { randomFrom, testSeed } from '../support/random.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const rounds = process.env['CTX_SOAK'] === '1' ? 100 : 6;
 
-forEachUser(
+forEitherUser(
   (user) => {
     const stage = useWarmStage(user);
     const runs = () => recordsOf(stage.store).filter(({ type }) => type === 'exec');

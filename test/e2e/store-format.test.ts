@@ -6,9 +6,9 @@ import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeFormat1 } from '../support/older-store.js';
 import { useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useStage(user);
   const isSoak = process.env['CTX_SOAK'] === '1';
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const makefile = "printf 'out: in\\n\\tcp in out\\n' > Makefile; echo old > in";
 /** Says whether make would do anything. */
@@ -13,7 +13,7 @@ const question = 'make -q && echo up to date || echo to be built';
 const upToDate = 'up to date\n';
 const toBeBuilt = 'to be built\n';
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   test('what is applied is newer than what was built outside before, and again when it is undone', async () => {

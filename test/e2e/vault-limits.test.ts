@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
-import { asOneUser, forEachUser } from '../support/users.js';
+import { asOneUser, forEitherUser } from '../support/users.js';
 
 async function vault(stage: Stage, cwd: string, words: readonly string[]): Promise<Record<string, unknown>> {
   const { code, stdout, stderr } = await stage.ctx(cwd, ['vault', ...words, '--json']);
@@ -12,7 +12,7 @@ async function vault(stage: Stage, cwd: string, words: readonly string[]): Promi
 
 const fill = (megabytes: number) => `head -c ${megabytes}M /dev/zero`;
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   test('a directory that is too large is not imported, and can be once the limit allows it', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const program = `#include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ const flows: Readonly<Record<string, { readonly needs: string; readonly script: 
   },
 };
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   for (const [what, { needs, script }] of Object.entries(flows)) {

@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CutDisk } from '../support/cut-disk.js';
 import { randomFrom, testSeed } from '../support/random.js';
 import { type Stage, useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const isSoak = process.env['CTX_SOAK'] === '1';
 /** Each round is one verb, with some moments of it. */
@@ -49,7 +49,7 @@ async function ctx(world: World, words: readonly string[], code = 0): Promise<st
 
 const inside = (world: World, script: string) => ctx(world, ['exec', '--wait', '--', 'sh', '-c', script]);
 
-forEachUser(
+forEitherUser(
   (user) => {
     const stage = useStage(user);
 

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { inKeptJail } from '../support/kept-jail.js';
 import { randomFrom, testSeed } from '../support/random.js';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const isSoak = process.env['CTX_SOAK'] === '1';
 const rounds = isSoak ? 40 : 1;
@@ -46,7 +46,7 @@ const world = `mkdir base fixed; for i in 0 1 2; do echo fixed$i > fixed/$i; don
 const summary = `sort log; cat count; for f in base/*; do echo $f; fold -w1 $f | sort | tr -d '\\n'; echo; done
   find p* shared -printf '%p %y %m %l\\n' 2> /dev/null | sort; find p* -type f | sort | xargs cat`;
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   test(`random programs side by side, CTX_TEST_SEED=${testSeed}`, async () => {

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { randomFrom, testSeed } from '../support/random.js';
 import { type Stage, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const rounds = process.env['CTX_SOAK'] === '1' ? 60 : 1;
 const steps = process.env['CTX_SOAK'] === '1' ? 14 : 7;
@@ -121,7 +121,7 @@ class Two {
   }
 }
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   for (const [at, world] of worlds.entries()) {

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { randomFrom, testSeed } from '../support/random.js';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const rounds = process.env['CTX_SOAK'] === '1' ? 200 : 1;
 const operations = 10;
@@ -39,7 +39,7 @@ const contents = `for f in ${files.join(' ')}; do echo $f; cat $f 2>/dev/null ||
 const order = `for f in ${sources.join(' ')}; do test -e $f.out -a ! $f -nt $f.out && echo "$f up to date" || echo "$f to be built"; done`;
 const judged = `for f in ${products.join(' ')}; do make -sq $f && echo "$f up to date" || echo "$f to be built"; done`;
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useWarmStage(user);
 
   test(`what make says of a fork it says after apply, and of no old product that it is up to date, CTX_TEST_SEED=${testSeed}`, async () => {

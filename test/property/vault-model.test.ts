@@ -14,14 +14,14 @@ import { start } from '../support/process.js';
 import { checkout } from '../support/program.js';
 import { testSeed } from '../support/random.js';
 import { useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const main = fileURLToPath(new URL('vault-model/main.js', import.meta.url));
 
 /** The run ends itself, and says what it was at, long before. */
 const timeoutSeconds = process.env['CTX_SOAK'] === '1' ? 4 * 3600 : 900;
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = useStage(user);
 
   test(`every fork shows what was done there, whatever was done elsewhere, CTX_TEST_SEED=${testSeed}`, async () => {
