@@ -11,6 +11,7 @@ import { diskCatalogue } from '../objects/projection/disk-catalogue.js';
 import { agentTexts } from '../objects/spec.js';
 import { type Answering, answerCall } from './answer-call.js';
 import type { Calling } from './caller.js';
+import { decodeCall, type ObjectCall } from './wire.js';
 
 const uid = 1000;
 
@@ -35,7 +36,11 @@ describe('a call of an object', () => {
   put('tool/unread', '', 0o755);
 
   const viewing = agentViewer({ root, uid }, 'coder', () => 10);
-  async function call(object: string, said: readonly Buffer[] = [Buffer.from('{}')]) {
+  async function call(
+    object: string,
+    said: readonly Buffer[] = [Buffer.from('{}')],
+    { input }: Pick<ObjectCall, 'input'> = { input: '{}' },
+  ) {
     const ran: string[] = [];
     const records: RecordEntry[] = [];
     let printed = '';
@@ -55,7 +60,7 @@ describe('a call of an object', () => {
       },
     } as unknown as Answering;
     const code = await answerCall(answering, {
-      call: { path: object, directory: '/', input: '{}' },
+      call: { path: object, directory: '/', input },
       print: (bytes: Buffer | string) => (printed += bytes),
       printError: (bytes: Buffer | string) => (printedError += bytes),
       signal: new AbortController().signal,
@@ -94,6 +99,12 @@ describe('a call of an object', () => {
     }
     rmSync(join(root, 'tool/unread.d/policy'));
     assert.deepEqual((await call('/ctx/tool/unread')).ran, [join(root, 'tool/unread')]);
+  });
+
+  it('with an input that is not UTF-8 is refused, and nothing runs', async () => {
+    const refused = await call('/ctx/tool/lint', [], decodeCall(Buffer.from('/x\0/\0"ä"', 'latin1')));
+    assert.deepEqual([refused.code, refused.ran, refused.records], [2, [], []]);
+    assert.match(refused.printedError, /expected an input that is UTF-8 \(EINVAL\)/);
   });
 
   it('is not told what a tool says beyond the limit of a checked answer', async () => {

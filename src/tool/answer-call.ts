@@ -104,6 +104,10 @@ async function toolOf({ catalogue, sources }: Answering, { name, hit }: Found): 
   return run === undefined ? operatorTool(catalogue, name, hit) : { input: inputs.get(name) ?? {}, run };
 }
 
+function refuseBytes(name: string): never {
+  throw new ErrnoError('EINVAL', { operation: name, reason: 'expected an input that is UTF-8' });
+}
+
 /** What is recorded of an input: where it points to, and what it was; not what it holds. */
 function inputFacts(input: Schema, text: string): Readonly<Record<string, string>> {
   const { path } = input;
@@ -133,9 +137,11 @@ export async function answerCall(answering: Answering, calling: Calling): Promis
     }
     const tool = await toolOf(answering, found);
     const { roots, run, runTool, diff, createAgent, later, catalogue } = answering;
-    const input = checkedInput(name, call.input, tool.input);
+    // What is read in its place would be the name of another file.
+    const text = call.input ?? refuseBytes(name);
+    const input = checkedInput(name, text, tool.input);
     const record = recordOf(answering, name);
-    record('begin', inputFacts(input, call.input));
+    record('begin', inputFacts(input, text));
     ended = record;
     code = await tool.run({
       name,

@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import { ErrnoError, ExitCode } from '../base/errno.js';
 import { viewOutputBytes } from '../base/limits/objects.js';
+import { drainedOf } from './drained.js';
 import {
   decodeCall,
   type ObjectCall,
@@ -37,19 +38,7 @@ export function serveCaller(socket: Socket, answer: Answerer): Promise<void> {
   let calling: Promise<void> | undefined;
   let waiting: { resolve(reply: Buffer): void; reject(error: Error): void } | undefined;
 
-  let draining: Promise<void> | undefined;
-  const drained = (): Promise<void> | undefined => {
-    if (socket.destroyed || !socket.writableNeedDrain) return undefined;
-    draining ??= new Promise((resolve) => {
-      const go = () => {
-        socket.off('drain', go).off('close', go);
-        draining = undefined;
-        resolve();
-      };
-      socket.on('drain', go).on('close', go);
-    });
-    return draining;
-  };
+  const drained = drainedOf(socket);
 
   const send = (kind: 'O' | 'E', bytes: Buffer | string): void | Promise<void> => {
     const all = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes);

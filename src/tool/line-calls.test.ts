@@ -240,6 +240,41 @@ describe('a call that comes as a line', () => {
     await end();
   });
 
+  it('is refused where it is not UTF-8, and nothing is done with what it could be read as', async () => {
+    const asked: unknown[] = [];
+    const { heard, client, end } = await connected(async (call) => {
+      asked.push(call.input);
+      return { exitCode: 0 };
+    });
+    const line = (id: string) => Buffer.from(`{"id":"${id}","op":"call","tool":"t","input":{"path":"ä"}}\n`, 'latin1');
+    for (const wrong of [line('a'), line('ä')]) {
+      client.write(wrong);
+      const answer = await heard();
+      fails('EINVAL')(answer);
+      assert.deepEqual([answer['id'], answer['reason']], [null, 'expected UTF-8']);
+    }
+    assert.deepEqual(asked, []);
+    await end();
+  });
+
+  it('costs as little as others where its client reads nothing of many answers', async () => {
+    const warnings: Error[] = [];
+    const warned = (warning: Error) => void warnings.push(warning);
+    process.on('warning', warned);
+    const { client, heard, end } = await connected(() => assert.fail('not called'));
+    client.pause();
+    const id = 'x'.repeat(4_000);
+    const count = 2_000;
+    client.write(`{"id":"${id}","op":"ping"}\n`.repeat(count));
+    client.write('{"id":"last","op":"ping"}\n');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    client.resume();
+    assert.equal((await heard('last'))['ok'], true);
+    await end();
+    process.off('warning', warned);
+    assert.deepEqual(warnings, [], 'a listener for each answer');
+  });
+
   it('is at most so long; a line without an end is answered and no more is read', async () => {
     const { ask, end, closed, client, heard } = await connected(async () => ({ exitCode: 0 }));
     const line = (bytes: number) => {

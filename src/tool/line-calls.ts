@@ -9,6 +9,7 @@
  * request by that id is EINVAL. Errors are errno names. What ends the connection ends its calls.
  */
 
+import { isUtf8 } from 'node:buffer';
 import type { Socket } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
 import { canonicalJson, type Json } from '../base/canonical-json.js';
@@ -16,6 +17,8 @@ import { ErrnoError, ExitCode } from '../base/errno.js';
 import { lineResults, viewCalls, viewOutputBytes } from '../base/limits/objects.js';
 import { sha256 } from '../base/sha256.js';
 import { parseJson } from '../base/shape.js';
+import { drainedOf } from './drained.js';
+import { MessageLines } from './message-lines.js';
 import { objectContentBytes } from './wire.js';
 
 export interface LineCall {
@@ -95,36 +98,29 @@ export class LineCalls {
   async serve(socket: Socket): Promise<void> {
     const own = new Set<AbortController>();
     const answering = new Set<Promise<void>>();
+    const drained = drainedOf(socket);
     const say: Say = (answer) => {
       if (!socket.destroyed) socket.write(`${JSON.stringify(answer)}\n`);
       if (socket.writableLength > viewOutputBytes) socket.destroy();
-      if (socket.destroyed || !socket.writableNeedDrain) return undefined;
-      return new Promise((resolve) => {
-        const go = () => {
-          socket.off('drain', go).off('close', go);
-          resolve();
-        };
-        socket.on('drain', go).on('close', go);
-      });
+      return drained();
     };
-    const decoder = new StringDecoder('utf8');
-    let text = '';
-    socket.on('data', (chunk) => {
-      text += decoder.write(chunk);
-      const lines = text.split('\n');
-      text = lines.pop() ?? '';
-      for (const line of lines) {
+    const lines = new MessageLines(objectContentBytes);
+    const take = (chunk: Buffer) => {
+      for (const line of lines.push(chunk)) {
         const answered = this.#answer(line, say, own).finally(() => answering.delete(answered));
         answering.add(answered);
       }
-      if (text.length <= objectContentBytes) return;
-      say({
-        id: null,
-        type: 'result',
-        ...failed(new ErrnoError('EINVAL', { operation: 'request', reason: 'expected lines of at most 1 MiB' })),
-      });
-      socket.end();
-      text = '';
+    };
+    socket.on('data', (chunk) => {
+      // What comes after a line that was too long is no request.
+      if (socket.writableEnded) return;
+      try {
+        take(chunk);
+      } catch {
+        const reason = 'expected lines of at most 1 MiB';
+        say({ id: null, type: 'result', ...failed(new ErrnoError('EINVAL', { operation: 'request', reason })) });
+        socket.end();
+      }
     });
     socket.on('error', () => undefined);
     await new Promise<void>((resolve) => socket.once('close', () => resolve()));
@@ -132,12 +128,14 @@ export class LineCalls {
     await Promise.all(answering);
   }
 
-  async #answer(line: string, say: Say, own: Set<AbortController>): Promise<void> {
-    if (line.trim() === '') return;
+  async #answer(line: Buffer, say: Say, own: Set<AbortController>): Promise<void> {
+    const text = line.toString('utf8');
+    if (text.trim() === '') return;
     let id: Json = null;
     try {
-      if (Buffer.byteLength(line) > objectContentBytes) refuse('EINVAL', 'expected lines of at most 1 MiB');
-      const request = requestIn(line);
+      // What is read in its place would be another id, or the name of another file.
+      if (!isUtf8(line)) refuse('EINVAL', 'expected UTF-8');
+      const request = requestIn(text);
       id = textIn(request, 'id');
       const op = textIn(request, 'op');
       const answer = op === 'call' ? await this.#call(id, request, say, own) : this.#immediate(op, request);

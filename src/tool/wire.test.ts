@@ -12,7 +12,12 @@ describe('the words of a call', () => {
       input: '{"a":1}',
     });
     assert.equal(call('/ctx/tool/lint', '/', 'a\0b').input, 'a\0b');
-    assert.equal(call('/x', '/', 'x'.repeat(objectContentBytes)).input.length, objectContentBytes);
+    assert.equal(call('/x', '/', 'x'.repeat(objectContentBytes)).input?.length, objectContentBytes);
+  });
+
+  it('have no input where it is not UTF-8', () => {
+    const bytes = Buffer.concat([Buffer.from('/x\0/\0{"path":"'), Buffer.from([0xff]), Buffer.from('"}')]);
+    assert.equal(decodeCall(bytes).input, undefined);
   });
 
   it('are refused where one is missing, the directory is not a whole path, or the input is too long', () => {

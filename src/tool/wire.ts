@@ -1,4 +1,5 @@
 /** Frames of a view's socket, as native/object/wire.h describes them. Pure. */
+import { isUtf8 } from 'node:buffer';
 import { ErrnoError } from '../base/errno.js';
 import { decodePath } from '../base/path-bytes.js';
 
@@ -60,7 +61,8 @@ export interface ObjectCall {
   readonly path: string;
   /** Where it was started. */
   readonly directory: string;
-  readonly input: string;
+  /** Undefined where it is not UTF-8. */
+  readonly input: string | undefined;
 }
 
 export function decodeCall(payload: Buffer): ObjectCall {
@@ -71,5 +73,6 @@ export function decodeCall(payload: Buffer): ObjectCall {
   if (!directory.startsWith('/')) refuse('expected a directory');
   const input = payload.subarray(second + 1);
   if (input.length > objectContentBytes) refuse('expected an input of at most 1 MiB');
-  return { path: decodePath(payload.subarray(0, first)), directory, input: input.toString('utf8') };
+  const text = isUtf8(input) ? input.toString('utf8') : undefined;
+  return { path: decodePath(payload.subarray(0, first)), directory, input: text };
 }

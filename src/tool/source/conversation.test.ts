@@ -9,9 +9,9 @@ import {
   sourceUnaskedBytes,
   sourceUnaskedLineBytes,
 } from '../../base/limits/objects.js';
+import { MessageLines } from '../message-lines.js';
 import { askTools } from './ask-tools.js';
 import { ServerConversation, ServerRefusal } from './conversation.js';
-import { MessageLines } from './message-lines.js';
 import { printedResult } from './tool-result.js';
 
 type Sent = Readonly<Record<string, unknown>>;
@@ -212,7 +212,7 @@ describe('lines of messages', () => {
     const text = fc.array(fc.constantFrom('\n', 'a', 'bc', '\r\n', 'ä')).map((parts) => Buffer.from(parts.join('')));
     fc.assert(
       fc.property(text, fc.array(fc.nat(30)), (whole, cuts) => {
-        const lines = new MessageLines();
+        const lines = new MessageLines(sourceMessageBytes);
         const found: string[] = [];
         let from = 0;
         for (const cut of [...cuts, whole.length].map((at) => Math.min(at, whole.length)).sort((a, b) => a - b)) {
@@ -226,7 +226,7 @@ describe('lines of messages', () => {
 
   it('are at most so long, also in pieces', () => {
     const most = Buffer.alloc(sourceMessageBytes, 'x');
-    const lines = new MessageLines();
+    const lines = new MessageLines(sourceMessageBytes);
     assert.deepEqual([...lines.push(most)], []);
     assert.deepEqual(
       [...lines.push(Buffer.from('\nshort\n'))].map(({ length }) => length),
@@ -234,7 +234,9 @@ describe('lines of messages', () => {
     );
     assert.deepEqual([...lines.push(most)], []);
     assert.throws(() => [...lines.push(Buffer.from('x'))], { code: 'EFBIG' });
-    assert.throws(() => [...new MessageLines().push(Buffer.concat([most, Buffer.from('x\n')]))], { code: 'EFBIG' });
+    assert.throws(() => [...new MessageLines(sourceMessageBytes).push(Buffer.concat([most, Buffer.from('x\n')]))], {
+      code: 'EFBIG',
+    });
   });
 });
 

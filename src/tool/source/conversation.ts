@@ -15,7 +15,7 @@ import {
 } from '../../base/limits/objects.js';
 import { parseJson } from '../../base/shape.js';
 import { isRecord, type Schema } from '../../objects/schema-check.js';
-import { MessageLines } from './message-lines.js';
+import { MessageLines } from '../message-lines.js';
 
 export interface Wire {
   /** Bytes that the server has not read yet. */
@@ -53,7 +53,7 @@ const methodNotFound = -32_601;
 export class ServerConversation {
   readonly #wire: Wire;
   readonly #waiting = new Map<number, Waiting>();
-  readonly #lines = new MessageLines();
+  readonly #lines = new MessageLines(sourceMessageBytes);
   readonly #onNotice: (method: string) => void;
   readonly #onFault: () => void;
   #lastNumber = 0;

@@ -1,12 +1,16 @@
 /** Lines of JSON out of a stream's pieces, each bounded. A line that is longer is EFBIG, and nothing of it is kept. Pure. */
-import { ErrnoError } from '../../base/errno.js';
-import { sourceMessageBytes } from '../../base/limits/objects.js';
+import { ErrnoError } from '../base/errno.js';
 
 const lineFeed = 0x0a;
 
 export class MessageLines {
+  readonly #most: number;
   #pieces: Buffer[] = [];
   #length = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
 
   *push(chunk: Buffer): Iterable<Buffer> {
     let start = 0;
@@ -24,8 +28,8 @@ export class MessageLines {
 
   #keep(piece: Buffer): void {
     this.#length += piece.length;
-    if (this.#length > sourceMessageBytes) {
-      const reason = `it sent a message of more than ${sourceMessageBytes} bytes`;
+    if (this.#length > this.#most) {
+      const reason = `it sent a message of more than ${this.#most} bytes`;
       throw new ErrnoError('EFBIG', { operation: 'message', reason });
     }
     if (piece.length > 0) this.#pieces.push(piece);
