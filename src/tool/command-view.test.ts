@@ -4,6 +4,7 @@ import { accessSync, constants, existsSync, mkdirSync, readdirSync, writeFileSyn
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { RecordEntry } from '../audit/record.js';
+import { viewCalls } from '../base/limits/objects.js';
 import { KeptJail } from '../kept-jail/kept-jail.js';
 import { agentNamed } from '../objects/agent.js';
 import { stageSource } from '../objects/source/source-store.js';
@@ -280,6 +281,26 @@ describe('a command of an agent, with its view', { skip: withoutFuse, concurrenc
       await jail.end();
     }
     assert.deepEqual(viewsLeft(), []);
+  });
+
+  it('calls tools beside connections for lines that ask nothing', async () => {
+    agent('keeper', ['tool:fs.read execute']);
+    const program = `const { connect } = require('net');
+      const { execFileSync } = require('child_process');
+      const path = '/run/ctx/agent.sock';
+      const opened = Array.from({ length: ${viewCalls + 1} }, () => connect(path));
+      Promise.all(opened.map((socket) => new Promise((resolve) => {
+        socket.write('{"id":"p","op":"ping"}\\n');
+        socket.once('data', resolve);
+      }))).then(() => {
+        process.stdout.write(execFileSync('/ctx/tool/fs.read', ['{"path":"file"}']));
+        for (const socket of opened) socket.destroy();
+      });`;
+    const cwd = project({ file: 'text', 'client.cjs': program });
+    const reads = [dirname(dirname(process.execPath))].filter((path) => path !== '/usr');
+    const script = `ls /ctx > /dev/null; exec '${process.execPath}' client.cjs`;
+    const report = await execute(host, request(cwd, script, { agent: 'keeper', reads }), onFork);
+    assert.deepEqual([report.exitCode, report.stdout?.text], [0, 'text'], report.stderr?.text);
   });
 
   it('calls tools by lines, too: those that need its files are run beside it, as the objects that they are', async () => {

@@ -106,7 +106,9 @@ export function serveObjects(
   const createAgent: CreateAgent | undefined =
     agent === undefined ? undefined : (name, spec) => descendants.create(agent, name, spec, asked.directory);
   const { identity } = place;
-  const calls = new Set<Promise<void>>();
+  const connections = new Set<Promise<void>>();
+  /** Of them those that call an object. A program may keep connections for lines that ask nothing. */
+  let calls = 0;
   const log = new CallEvents(agent);
   const sockets = new Set<Socket>();
   const { views } = storePaths(host.store.directory);
@@ -160,9 +162,11 @@ export function serveObjects(
         diffOf(host, { cwd: asked.directory, fork: place.fork, paths: path === undefined ? [] : [path] }, onText),
     };
   const serveCall = async (connection: Socket) => {
-    const answering = answeringNow(calls.size >= viewCalls);
+    const answering = answeringNow(calls >= viewCalls);
     if (answering === undefined) return void connection.destroy();
+    calls += 1;
     await serveCaller(connection, (calling) => answerCall(answering, calling));
+    calls -= 1;
   };
   const lineCalls = lazily(async () => {
     const [{ LineCalls }, { callByLine }] = await Promise.all([import('./line-calls.js'), import('./call-by-line.js')]);
@@ -187,8 +191,8 @@ export function serveObjects(
     const made = createServer((socket) => {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
-      const call: Promise<void> = serve(socket).then(() => void calls.delete(call));
-      calls.add(call);
+      const served: Promise<void> = serve(socket).then(() => void connections.delete(served));
+      connections.add(served);
     });
     made.maxConnections = viewConnections;
     // A full disk has no room for a socket, a process out of descriptors takes no connection: whoever asks is told, and we go on.
@@ -218,7 +222,7 @@ export function serveObjects(
       server.close();
       lines?.close();
       for (const socket of sockets) socket.destroy();
-      await Promise.all(calls);
+      await Promise.all(connections);
       await (await served)?.end();
     },
   };
