@@ -71,7 +71,7 @@ static int read_content(const struct request *asked, char *at, char **end) {
   struct stat about;
   int failed = fstat(file, &about) != 0  ? errno
                : S_ISDIR(about.st_mode)  ? EISDIR
-               : !S_ISREG(about.st_mode) ? EINVAL
+               : !S_ISREG(about.st_mode) ? ENXIO
                                          : 0;
   if (!failed) {
     at = put_attributes(at, &about);
@@ -180,7 +180,7 @@ static int write_content(const struct request *asked) {
   int file = open_beneath(asked->directory, asked->path, flags, 0666);
   if (file < 0) return errno;
   struct stat about;
-  failed = fstat(file, &about) != 0 ? errno : !S_ISREG(about.st_mode) ? EINVAL : 0;
+  failed = fstat(file, &about) != 0 ? errno : !S_ISREG(about.st_mode) ? ENXIO : 0;
   if (!failed && !(asked->flags & WRITE_MORE) && ftruncate(file, 0) != 0) failed = errno;
   off_t offset = asked->flags & WRITE_MORE ? (off_t)asked->offset : 0;
   for (size_t had = 0; !failed && had < asked->count;) {

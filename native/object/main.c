@@ -10,6 +10,7 @@
 #include "wire.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -31,7 +32,10 @@ static int complain(int code, const char *text) {
 }
 
 static int connected(void) {
-  int opened = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  /* Not in the place of a stream that its caller has closed: output would go to the owner, input come from it. */
+  int opened = made > STDERR_FILENO ? made : fcntl(made, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (made >= 0 && opened != made) close(made);
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   memcpy(address.sun_path, socket_path, sizeof socket_path);
   if (opened >= 0 && connect(opened, (struct sockaddr *)&address, sizeof address) == 0) return opened;

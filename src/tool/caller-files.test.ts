@@ -135,7 +135,7 @@ describe('a file of a caller', () => {
       assert.deepEqual([error.operation, error.path], ['fs.read', 'as written']);
       return [error.code, error.reason];
     };
-    const known = ['ENOENT', 'EXDEV', 'EACCES', 'EROFS', 'EEXIST', 'EISDIR', 'ENOTDIR', 'ELOOP'] as const;
+    const known = ['ENOENT', 'EXDEV', 'EACCES', 'EROFS', 'EEXIST', 'EISDIR', 'ENOTDIR', 'ENXIO', 'ELOOP'] as const;
     const said = await Promise.all(known.map((name) => refusedBy(constants.errno[name])));
     assert.equal(new Set(said.map(([, reason]) => reason)).size, known.length);
     assert.deepEqual(

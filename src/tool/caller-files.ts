@@ -51,6 +51,7 @@ const reasons: Partial<Record<string, string>> = {
   EEXIST: 'it is there already',
   EISDIR: 'it is a directory',
   ENOTDIR: 'a part of the path is not a directory',
+  ENXIO: 'it is not a regular file',
   ELOOP: 'it leads through too many links, or through one that is not followed',
 };
 

@@ -207,6 +207,25 @@ for (let ended = false; !ended; ) {
 results.shared = [code, asked?.toString().split('\\0').at(-1), heardBytes];
 for (const socket of shared) socket.destroy();
 
+/** Streams that its caller has closed, which are the next descriptors that it gets. */
+results.closed = [];
+for (const closed of ['<&-', '>&-', '2>&-', '<&- >&- 2>&-']) {
+  for (const words of ["'{}'", '']) {
+    let calls = 0;
+    serve = (socket) => {
+      const frames = new ObjectFrames();
+      socket.on('data', (chunk) => {
+        for (const {} of frames.push(chunk)) calls += 1;
+        socket.end(Buffer.concat([objectFrame('E', Buffer.from('err')), objectFrame('O', Buffer.from('out')), exit(0)]));
+      });
+    };
+    const one = spawn('sh', ['-c', 'timeout 10 ' + tool + ' ' + words + ' ' + closed], { stdio: ['ignore', 'pipe', 'ignore'] });
+    let printed = '';
+    one.stdout.on('data', (bytes) => { printed += bytes; });
+    results.closed.push([closed, words !== '', (await once(one, 'close'))[0], printed, calls]);
+  }
+}
+
 fs.mkdirSync('/run/gone');
 const late = spawn('sh', ['-c', 'cd /run/gone && rmdir /run/gone && exec ' + tool], { stdio: 'ignore' });
 results.gone = (await once(late, 'close'))[0];
@@ -263,12 +282,25 @@ describe('the program of an object', { skip }, () => {
     assert.deepEqual([results['gone'], results['unserved']], [1, 69]);
   });
 
+  it('takes no connection for a stream that its caller has closed', () => {
+    assert.deepEqual(results['closed'], [
+      ['<&-', true, 0, 'out', 1],
+      ['<&-', false, 2, '', 0],
+      ['>&-', true, 1, '', 1],
+      ['>&-', false, 1, '', 1],
+      ['2>&-', true, 0, 'out', 1],
+      ['2>&-', false, 0, 'out', 1],
+      ['<&- >&- 2>&-', true, 1, '', 1],
+      ['<&- >&- 2>&-', false, 2, '', 0],
+    ]);
+  });
+
   it('waits for streams that another process made not to block', () => {
     assert.deepEqual(results['shared'], [0, '{}', 300_000]);
   });
 
   it('reaches what is beneath the directory it is given, and nothing else, whatever is asked of it', () => {
-    const { ENOENT, EXDEV, EISDIR, ENOTDIR, EINVAL, ENXIO } = errno;
+    const { ENOENT, EXDEV, EISDIR, ENOTDIR, ENXIO } = errno;
     const out = [EXDEV, EXDEV, EXDEV, EXDEV];
     const expected: Readonly<Record<string, readonly number[]>> = {
       file: [0, 0, ENOTDIR, 0],
@@ -276,7 +308,7 @@ describe('the program of an object', { skip }, () => {
       'directory/file': [0, 0, ENOTDIR, 0],
       'inner/file': [0, 0, ENOTDIR, 0],
       link: [0, 0, ENOTDIR, 0],
-      pipe: [EINVAL, 0, ENOTDIR, ENXIO],
+      pipe: [ENXIO, 0, ENOTDIR, ENXIO],
       missing: [ENOENT, ENOENT, ENOENT, ENOENT],
       dangling: [ENOENT, 0, ENOENT, ENOENT],
       '.': [EISDIR, 0, 0, EISDIR],
