@@ -4,7 +4,7 @@ import { mayConnect } from '../authority/authority.js';
 import { ErrnoError } from '../base/errno.js';
 import { type AgentValues, agentFiles } from './control-file.js';
 import type { ObjectRoots } from './layout.js';
-import { type LocatedObject, listObjects, readControlText, requireObject } from './object-store.js';
+import { decidingText, type LocatedObject, listObjects, requireObject } from './object-store.js';
 import { type ReadValues, readValues, wholeValues } from './read-values.js';
 
 /** What no file says alone: hosts without the permission to connect would be a network that no one granted. */
@@ -50,7 +50,7 @@ export function inspectAgent(
   return readValues(
     agentFiles,
     // The log may be long, and says nothing of what the agent is.
-    (file) => changed?.get(file) ?? (file === 'log' ? '' : readControlText(object, file)),
+    (file) => changed?.get(file) ?? (file === 'log' ? '' : decidingText(object, file)),
     (file) => `${object.shown}/${file}`,
   );
 }

@@ -64,6 +64,8 @@ describe('a control file', () => {
     const cases: readonly (readonly [string, string, RegExp])[] = [
       ['uid', 'root\n', /^x\.d\/uid:1:1: expected a number/],
       ['uid', '1\n2\n', /^x\.d\/uid:2:1: expected one line/],
+      ['scope', 'any\n\n', /^x\.d\/scope:2:1: expected one line/],
+      ['label', 'a\0b\n', /^x\.d\/label:1:2: expected a line without NUL/],
       ['sibling_reads', 'some\n', /^x\.d\/sibling_reads:1:1: expected one of none, all/],
       ['additional_reads', '/a\n../b\n', /^x\.d\/additional_reads:2:1: expected an absolute path/],
       ['additional_reads', '$SECRET/x\n', /^x\.d\/additional_reads:1:1: expected a variable of HOME/],

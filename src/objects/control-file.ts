@@ -57,7 +57,10 @@ function file<T>(parse: Parse<T>, writer: Writer = 'operator', optional = false)
 
 /** A parser of one value that knows nothing of files. */
 function oneValue<T>(parse: (text: string) => T): Parse<T> {
-  return (text, path) => located(path, 1, () => parse(singleLine(text, path)));
+  return (text, path) => {
+    const value = singleLine(text, path);
+    return located(path, 1, () => parse(value));
+  };
 }
 
 export const statuses = Object.freeze(['start', 'ready', 'busy', 'idle', 'stopping', 'dead'] as const);

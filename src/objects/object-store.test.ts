@@ -31,6 +31,18 @@ describe('an agent on disk', () => {
     assert.deepEqual([identity.label.type, identity.isolation, identity.life], ['coder_t', 'shared', 'owned']);
   });
 
+  it('is refused where a file of it is not UTF-8, which would be read as another path', () => {
+    makeObject(roots, 'system', 'agent', 'bytes', agentTexts('bytes', {}, maker));
+    const file = join(root, 'agent/bytes.d/root');
+    writeFileSync(file, Buffer.from('/srv/\xe4\n', 'latin1'));
+    const reason = /agent\/bytes\.d\/root:1:1: expected UTF-8/;
+    assert.throws(() => agentNamed(roots, 'bytes'), refused('EINVAL', reason));
+    assert.equal(inspectAgent(requireObject(roots, 'agent', 'bytes')).problems.length, 1);
+    writeFileSync(file, '/srv/\ufffd\n');
+    assert.equal(agentNamed(roots, 'bytes').root, '/srv/\ufffd');
+    removeObject(requireObject(roots, 'agent', 'bytes'));
+  });
+
   it('is refused where its spec is of no JSON, which a program can give', () => {
     const circle: Record<string, unknown> = {};
     circle['of'] = circle;

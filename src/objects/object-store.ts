@@ -1,7 +1,9 @@
 /** Objects as directories: made whole by one rename, changed a file at a time, each whole or as it was. */
+import { isUtf8 } from 'node:buffer';
 import { chmodSync, copyFileSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { isObjectName } from '../authority/name.js';
+import { refuseAt } from '../authority/syntax.js';
 import { syncDirectory, writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { makeDirectory, makeDirectoryLike } from '../base/make-directory.js';
@@ -83,16 +85,33 @@ export function listObjects(roots: ObjectRoots, kind: ObjectKind): readonly Loca
   return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Undefined where there is no such file. */
-export function readControlText({ directory, kind }: LocatedObject, file: string): string | undefined {
+function readControlBytes({ directory }: LocatedObject, file: string): Buffer | undefined {
   const path = join(directory, file);
   try {
-    const text = readFileSync(path, 'utf8');
-    return kind === 'agent' ? liveText(directory, file, text) : text;
+    return readFileSync(path);
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
     throw fromSystemError(error, 'read', path);
   }
+}
+
+function textOf({ directory, kind }: LocatedObject, file: string, bytes: Buffer | undefined): string | undefined {
+  const text = bytes?.toString('utf8');
+  return text === undefined || kind !== 'agent' ? text : liveText(directory, file, text);
+}
+
+/** To be shown. Undefined where there is no such file. */
+export function readControlText(object: LocatedObject, file: string): string | undefined {
+  return textOf(object, file, readControlBytes(object, file));
+}
+
+/** The same, to decide by: EINVAL where it is not UTF-8, since what is read in its place would be another path or variable. */
+export function decidingText(object: LocatedObject, file: string): string | undefined {
+  const bytes = readControlBytes(object, file);
+  if (bytes !== undefined && !isUtf8(bytes)) {
+    refuseAt('control file', { file: `${object.shown}/${file}`, line: 1, column: 1 }, 'expected UTF-8');
+  }
+  return textOf(object, file, bytes);
 }
 
 /** The caller has checked the text. */

@@ -29,7 +29,8 @@ export function singleLine(text: string, file: string): string {
   const line = text.endsWith('\n') ? text.slice(0, -1) : text;
   const end = line.indexOf('\n');
   if (end >= 0) refuseAt(operation, { file, line: 2, column: 1 }, 'expected one line');
-  if (line.includes('\0')) refuseAt(operation, { file, line: 1, column: line.indexOf('\0') + 1 }, 'expected text');
+  const nul = line.indexOf('\0');
+  if (nul >= 0) refuseAt(operation, { file, line: 1, column: nul + 1 }, 'expected a line without NUL');
   return line;
 }
 

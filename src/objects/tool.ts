@@ -7,7 +7,7 @@ import type { Policy } from '../authority/policy.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { type ObjectStatus, type ToolValues, toolFiles } from './control-file.js';
 import { hostPathOf, type ObjectRoots } from './layout.js';
-import { type LocatedObject, readControlText } from './object-store.js';
+import { decidingText, type LocatedObject, readControlText } from './object-store.js';
 import { type ReadValues, readValues, wholeValues } from './read-values.js';
 
 export interface Tool {
@@ -42,7 +42,7 @@ export function inspectTool(
 ): ReadValues<typeof toolFiles> {
   return readValues(
     toolFiles,
-    (file) => changed?.get(file) ?? (file === 'log' ? '' : readControlText(object, file)),
+    (file) => changed?.get(file) ?? (file === 'log' ? '' : decidingText(object, file)),
     (file) => `${object.shown}/${file}`,
   );
 }

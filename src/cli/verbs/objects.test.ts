@@ -23,6 +23,7 @@ before(() => {
   calls.write('both', '{"input":{"type":"object"},"output":{"type":"object"}}');
   calls.write('spec', '{"env":"A=1\\n","groups":"10\\n"}');
   calls.write('bad', 'nonsense\n');
+  writeFileSync(join(calls.project, 'latin'), Buffer.from('A=\xe4\n', 'latin1'));
   calls.write('good', 'allow coder_t tool:t execute\nallow other_t tool:u execute\n');
   calls.write('mounts', '/usr\t/usr\tro\trbind\n');
 });
@@ -56,6 +57,7 @@ test('an agent is made, shown, listed, changed and removed, and what is wrong ch
     ['agent set coder env A=1', 0, 'set env of agent coder\n'],
     ['agent set coder policy nonsense', 'EINVAL'],
     [['agent', 'set', 'coder', 'policy', '--from', 'bad'], 'EINVAL'],
+    ['agent set coder env --from latin', 'EINVAL'],
     ['agent set coder policy --from good', 0, 'set policy of agent coder\n'],
     [
       ['agent', 'set', 'coder', 'policy', '--from', '-'],
