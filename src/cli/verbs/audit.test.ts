@@ -70,6 +70,11 @@ test('records are found by each of their marks, the newest first counted', async
     ['audit tail --count 0', 'EINVAL'],
     ['audit tail --count x', 'EINVAL'],
     ['audit tail --count 1.5', 'EINVAL'],
+    [
+      'audit query --coconut --agent coder',
+      0,
+      /^\S+ {2}agent_spawn {5}aid=coder {2}\S+\n\S+ {2}agent_exit {6}aid=coder /,
+    ],
     ['audit query --since nonsense', 'EINVAL'],
     ['audit query --until nonsense', 'EINVAL'],
     ['audit query --status done', 'EINVAL'],

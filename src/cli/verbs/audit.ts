@@ -4,6 +4,7 @@ import type { Host } from '../../sdk/host.js';
 import { AuditRecord, type FoundRecord } from '../../sdk/operator/record.js';
 import { parseCount } from '../input/parse-arguments.js';
 import { parseWhen } from '../input/parse-when.js';
+import { coconutEvent, coconutLine } from '../text/coconut-event.js';
 import { painter, print, printJson } from '../text/output.js';
 import { recordDetails, recordLine } from '../text/record-text.js';
 import type { Arguments, Run } from '../verb.js';
@@ -23,6 +24,15 @@ function printRecords(call: Arguments, records: readonly FoundRecord[]): void {
   for (const record of records) {
     if (call.flag('json')) printJson({ version: 1, ...jsonOf(record) });
     else print(`${recordLine(record, paint)}\n`);
+  }
+}
+
+function printEvents(call: Arguments, records: readonly FoundRecord[]): void {
+  for (const record of records) {
+    const event = coconutEvent(record);
+    if (event === undefined) continue;
+    if (call.flag('json')) printJson({ version: 1, event, ...jsonOf(record) });
+    else print(`${coconutLine(event, record)}\n`);
   }
 }
 
@@ -54,7 +64,8 @@ export const query: Run = async (call, host) => {
     until: when('until'),
     all: call.flag('all'),
   });
-  printRecords(call, found);
+  if (call.flag('coconut')) printEvents(call, found);
+  else printRecords(call, found);
   return ExitCode.ok;
 };
 
