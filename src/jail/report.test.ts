@@ -95,7 +95,11 @@ describe('why a jail was refused', () => {
         remedy: 'start in another one; `ctx diff` shows wheth',
       });
     assert.deepEqual(of('command', EACCES, '/some program'), { ...program, code: 'EACCES', remedy: undefined });
-    assert.match(refusalOf(failed('command', ENOENT)).message, /no such program/);
+    assert.match(refusalOf(failed('command', ENOENT, 'bash')).message, /no such program in the jail$/);
+    assert.match(
+      refusalOf(failed('command', ENOENT, '/p/run.sh')).message,
+      /no such program in the jail, or its first line/,
+    );
     assert.match(refusalOf(failed('command', EACCES)).message, /cannot be executed/);
     const long = refusalOf(failed('command', E2BIG, 'bash'));
     assert.deepEqual([long.code, /128 KiB/.test(long.reason), /file/.test(long.remedy ?? '')], ['E2BIG', true, true]);

@@ -126,10 +126,13 @@ function remedyOf(step: string, code: ErrnoCode): string | undefined {
   return (isOfDisk ? remediesByCode[code] : undefined) ?? remedies[step];
 }
 
+/** The kernel says the same of both. */
+const orInterpreter = 'no such program in the jail, or its first line (#!) names one that is not there';
+
 const remedyOfMissing = (program: string) =>
   /\s/.test(program) && !program.includes('/')
     ? 'give a program and its arguments as words of their own; --shell TEXT takes a text for the shell'
-    : 'install it under /usr, or put its directory on your PATH';
+    : `install it under /usr, or put its directory on your PATH${program.includes('/') ? '; a #! line ends without a carriage return (CRLF)' : ''}`;
 
 const tooLong = {
   reason: 'its arguments are too long: Linux takes 128 KiB for each, and mostly 2 MiB for all with the environment',
@@ -142,8 +145,10 @@ export function refusalOf({ rest: line }: Report): ErrnoError {
   const what = rest.join(' ');
   if (name === 'command') {
     const about = { operation: 'exec', path: what };
-    if (code === 'ENOENT')
-      return new ErrnoError(code, { ...about, reason: 'no such program in the jail', remedy: remedyOfMissing(what) });
+    if (code === 'ENOENT') {
+      const reason = what.includes('/') ? orInterpreter : 'no such program in the jail';
+      return new ErrnoError(code, { ...about, reason, remedy: remedyOfMissing(what) });
+    }
     if (code === 'E2BIG') return new ErrnoError(code, { ...about, ...tooLong });
     return new ErrnoError(code, { ...about, reason: 'the program cannot be executed' });
   }

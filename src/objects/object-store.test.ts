@@ -31,6 +31,14 @@ describe('an agent on disk', () => {
     assert.deepEqual([identity.label.type, identity.isolation, identity.life], ['coder_t', 'shared', 'owned']);
   });
 
+  it('is refused where its name makes no type and its spec has no label', () => {
+    for (const name of ['0', 'a+b', 'a'.repeat(63)]) {
+      assert.throws(() => agentTexts(name, {}, maker), refused('EINVAL', /expected a label, since the name/), name);
+      assert.match(agentTexts(name, { label: 'worker_t' }, maker).get('label') ?? '', /:worker_t:/);
+    }
+    assert.match(agentTexts('a'.repeat(62), {}, maker).get('label') ?? '', /:a{62}_t:/);
+  });
+
   it('is refused where a file of it is not UTF-8, which would be read as another path', () => {
     makeObject(roots, 'system', 'agent', 'bytes', agentTexts('bytes', {}, maker));
     const file = join(root, 'agent/bytes.d/root');

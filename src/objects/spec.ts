@@ -5,7 +5,7 @@
  */
 
 import type { Agent } from '../authority/agent.js';
-import { printLabel } from '../authority/label.js';
+import { isSubjectType, printLabel, subjectTypeRule } from '../authority/label.js';
 import { parseObjectName } from '../authority/name.js';
 import { quoted, refuse } from '../authority/syntax.js';
 import { agentFiles, toolFiles } from './control-file.js';
@@ -104,6 +104,10 @@ export interface ObjectMaker {
 
 /** A bare type is completed, by the parent's other parts where there is one. */
 function labelText(given: unknown, name: string, parent: Agent | undefined): string {
+  if (given === undefined && !isSubjectType(`${name}_t`)) {
+    const remedy = 'name one in its spec, like {"label": "worker_t"}';
+    refuse(operation, `expected a label, since the name does not make ${subjectTypeRule}: "${name}_t"`, remedy);
+  }
   const text = given ?? `${name}_t`;
   if (typeof text !== 'string') return refuse(operation, 'label: expected a label, or a type like coder_t');
   if (text.includes(':')) return text;
