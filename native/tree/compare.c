@@ -26,7 +26,8 @@ static bool is_same(const char *name, const struct found *found, int parent, con
   if (options->privileged &&
       (layer->st_uid != status->st_uid + options->shift || layer->st_gid != status->st_gid + options->shift))
     return false;
-  return same_content(found->directory, layer, parent, status, name, name);
+  return same_content(found->directory, layer, parent, status, name, name) &&
+         same_attributes(found->directory, name, parent, name);
 }
 
 static const char *top_verdict(const struct resolver *layers, const struct anchor *root,

@@ -5,11 +5,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 static __thread char buffer[COPY_BUFFER];
@@ -88,59 +85,6 @@ int copy_content(int from, int to, const struct stat *status, atomic_ullong *cop
   /* What is written to it from here on is seen by whoever looks at its times afterwards. */
   if (status->st_size <= COPY_BUFFER) return copy_by_hand(from, to, (uint64_t)status->st_size, copied);
   return copy_in_kernel(from, to, UINT64_MAX, copied);
-}
-
-/* `user.*` alone, and never what overlay or we read as our own: a planted opaque mark would hide files. */
-static bool is_copied_attribute(const char *name) {
-  return strncmp(name, "user.", 5) == 0 && strncmp(name, "user.overlay.", 13) != 0 &&
-         strncmp(name, "user.ctxfs.", 11) != 0;
-}
-
-/* Ours count: by one of them an undo brings a list of rights back. */
-static bool is_own_attribute(const char *name) {
-  if (strcmp(name, "system.posix_acl_access") == 0) return true;
-  return strncmp(name, "user.", 5) == 0 && strncmp(name, "user.overlay.", 13) != 0;
-}
-
-bool may_have_attributes(int directory, const char *name) {
-  char path[64 + NAME_MAX], names[1024];
-  if (snprintf(path, sizeof path, "/proc/self/fd/%d/%s", directory, name) >= (int)sizeof path) return true;
-  ssize_t length = llistxattr(path, names, sizeof names);
-  if (length < 0) return errno != ENOTSUP;
-  for (ssize_t at = 0; at < length; at += (ssize_t)strlen(names + at) + 1)
-    if (is_own_attribute(names + at)) return true;
-  return false;
-}
-
-/* What a filesystem does not have or take is left out; what is there and is not got, or has no room, fails the copy. */
-static int failure(int error) {
-  static const int left_out[] = {ENOTSUP, ENOSYS, EINVAL, EACCES, EPERM, ENODATA, E2BIG, ERANGE};
-  for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
-    if (error == left_out[i]) return 0;
-  return error;
-}
-
-static int copy_attribute(int from, int to, const char *name) {
-  char *value = allocate(XATTR_SIZE_MAX);
-  ssize_t size = fgetxattr(from, name, value, XATTR_SIZE_MAX);
-  int result = size < 0 || fsetxattr(to, name, value, (size_t)size, 0) != 0 ? failure(errno) : 0;
-  free(value);
-  return result;
-}
-
-int copy_user_attributes(int from, int to) {
-  char fixed[1024];
-  char *names = fixed;
-  ssize_t length = flistxattr(from, fixed, sizeof fixed);
-  if (length < 0 && errno == ERANGE) {
-    names = allocate(XATTR_LIST_MAX);
-    length = flistxattr(from, names, XATTR_LIST_MAX);
-  }
-  int result = length < 0 ? failure(errno) : 0;
-  for (ssize_t at = 0; at < length && result == 0; at += (ssize_t)strlen(names + at) + 1)
-    if (is_copied_attribute(names + at)) result = copy_attribute(from, to, names + at);
-  if (names != fixed) free(names);
-  return result;
 }
 
 static bool same_bytes(int left, const struct stat *left_status, int right, const struct stat *right_status) {

@@ -1,6 +1,7 @@
 /*
  * diff: what the upper layers change in what the lower ones show. Only directories that an upper layer holds are
  * entered, so the cost follows the changes; lower directories are listed only where something hides them.
+ * An entry whose attributes alone differ is modified as one with another mode is.
  * With --times: the regular files and symbolic links above that are new, changed, of another time, or hard links, with
  * their times; with --present, not those that are new and no hard links. With --timed: the changes, an empty field,
  * then these files, all from one walk; new hard links only of files that have a name below.
@@ -99,12 +100,16 @@ static void add_number(uint64_t value) {
   add_field(text);
 }
 
-/* `equal`: in content, as far as it is known. */
-static void put_times(const struct found *upper, const struct found *lower, bool equal) {
+/* How an entry differs from what lies below it, as far as it is known. */
+struct likeness {
+  bool content, metadata;
+};
+
+static void put_times(const struct found *upper, const struct found *lower, struct likeness like) {
   const struct stat *above = &upper->status, *below = &lower->status;
   if (upper->state != FOUND_ENTRY || (!S_ISREG(above->st_mode) && !S_ISLNK(above->st_mode))) return;
   bool is_new = lower->state != FOUND_ENTRY;
-  bool same = equal && same_metadata(above, below);
+  bool same = like.content && like.metadata;
   bool linked = S_ISREG(above->st_mode) && above->st_nlink > 1;
   if (is_new && !linked && lists_present) return;
   if (same && !linked && nanoseconds(above->st_mtim) == nanoseconds(below->st_mtim)) return;
@@ -118,11 +123,11 @@ static void put_times(const struct found *upper, const struct found *lower, bool
   timed.length = 0;
 }
 
-static void put_entry(const struct found *upper, const struct found *lower, bool same, uint64_t unlisted) {
+static void put_entry(const struct found *upper, const struct found *lower, struct likeness like, uint64_t unlisted) {
   bool above = upper->state == FOUND_ENTRY, below = lower->state == FOUND_ENTRY;
   if (above && below) {
-    if (!same || unlisted > 0 || !same_metadata(&upper->status, &lower->status))
-      put_change("modified", &upper->status, !same || unlisted > 0, unlisted);
+    if (!like.content || !like.metadata || unlisted > 0)
+      put_change("modified", &upper->status, !like.content || unlisted > 0, unlisted);
   } else if (above) {
     put_change("added", &upper->status, true, unlisted);
   } else if (below) {
@@ -130,12 +135,16 @@ static void put_entry(const struct found *upper, const struct found *lower, bool
   }
 }
 
-/* Whether both sides have the same content; of files that differ in more only where that is asked. */
-static bool is_equal(const char *name, const struct found *upper, const struct found *lower) {
+/* The content of files that differ in more is looked at only where that is asked; attributes only where all else is the same. */
+static struct likeness compare_sides(const char *name, const struct found *upper, const struct found *lower) {
   const struct stat *above = &upper->status, *below = &lower->status;
-  if (upper->state != FOUND_ENTRY || lower->state != FOUND_ENTRY) return false;
-  if (!lists_changes && !same_metadata(above, below)) return false;
-  return same_content(upper->directory, above, lower->directory, below, name, name);
+  struct likeness like = {false, false};
+  if (upper->state != FOUND_ENTRY || lower->state != FOUND_ENTRY) return like;
+  like.metadata = same_metadata(above, below);
+  if (!lists_changes && !like.metadata) return like;
+  like.content = same_content(upper->directory, above, lower->directory, below, name, name);
+  if (like.content && like.metadata) like.metadata = same_attributes(upper->directory, name, lower->directory, name);
+  return like;
 }
 
 /* What both sides have of one directory. */
@@ -219,9 +228,9 @@ static void diff_entry(const struct sides *sides, const char *name) {
       enters = false;
       unlisted = count_sides(&children);
     }
-    bool equal = is_equal(name, &upper, &lower);
-    if (lists_changes) put_entry(&upper, &lower, equal, unlisted);
-    if (lists_times) put_times(&upper, &lower, equal);
+    struct likeness like = compare_sides(name, &upper, &lower);
+    if (lists_changes) put_entry(&upper, &lower, like, unlisted);
+    if (lists_times) put_times(&upper, &lower, like);
     if (enters) {
       descriptors_left -= held;
       diff_directory(&children, &names);

@@ -37,9 +37,11 @@ static bool same_metadata(const struct stat *left, const struct stat *right) {
          left->st_gid == right->st_gid;
 }
 
+/* Of a directory: but for what is in it. */
 static bool repeats(const char *name, const struct found *found, const struct found *lower) {
   if (lower->state != FOUND_ENTRY || !same_metadata(&found->status, &lower->status)) return false;
-  return same_content(found->directory, &found->status, lower->directory, &lower->status, name, name);
+  return same_content(found->directory, &found->status, lower->directory, &lower->status, name, name) &&
+         same_attributes(found->directory, name, lower->directory, name);
 }
 
 static void copy_entry(const char *name, const struct found *found, int target) {
@@ -83,7 +85,7 @@ static void make_directory(const char *name, const struct found *found, const st
   if (children->from.stopped && hides && !has_lower && fsetxattr(fd, "user.overlay.opaque", "y", 1, 0) != 0)
     fail(errno, "mark", path.data);
   merge_directory(children, fd);
-  bool repeated = is_asked() && same_metadata(&found->status, &lower->status);
+  bool repeated = is_asked() && repeats(name, found, lower);
   /* One that has to stay for what it holds looks as what will lie below it does. */
   bool follows = repeated && children->below.count > 0;
   if (!repeated || unlinkat(target, name, AT_REMOVEDIR) != 0)

@@ -261,6 +261,21 @@ static bool is_lost(const struct place *place) {
   return place->expected != NULL && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
 }
 
+/*
+ * Those that the fork took away go, those that the person's directory alone has stay. A tree of the store gets exactly
+ * those of the fork.
+ */
+static int give_attributes(const struct place *place, int source, int to) {
+  const struct found *expected = place->expected;
+  if (expected == NULL) return change_user_attributes(to, source, to);
+  bool stood = expected->state == FOUND_ENTRY && S_ISDIR(expected->status.st_mode);
+  int before = stood ? open_directory(expected->directory, place->name) : -1;
+  if (before < 0) return copy_user_attributes(source, to);
+  int error = change_user_attributes(before, source, to);
+  close(before);
+  return error;
+}
+
 enum replaced put_directory(const struct place *place, const struct found *found) {
   struct stat status;
   int source = open_directory(found->directory, place->name);
@@ -283,7 +298,7 @@ enum replaced put_directory(const struct place *place, const struct found *found
     return close(fd), close(source), CLASHED;
   }
   bool ours = made || !place->lends || status.st_uid == place->lent_uid;
-  int error = ours ? copy_user_attributes(source, fd) : 0;
+  int error = ours ? give_attributes(place, source, fd) : 0;
   if (error != 0) fail(error, "set metadata", place->path);
   bool set = made || !place->persons
                  ? (!place->chowns || fchown(fd, place->uid, place->gid) == 0) && fchmod(fd, mode) == 0

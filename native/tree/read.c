@@ -1,6 +1,6 @@
 /*
  * read: what the layers show at each path, for people who want to see a change. Answers `type`, `mode`, `size`,
- * `digest`, `length`, and then exactly that many bytes and a NUL. A file longer than the limit (--most, or one MiB)
+ * `digest`, `attributes`, `length`, and then exactly that many bytes and a NUL. A file longer than the limit (--most, or one MiB)
  * answers its first bytes only; with --digests the digest (BLAKE3) of each comes along, unless it is so long that no
  * one would wait for that.
  */
@@ -13,12 +13,15 @@
 
 enum { READ_LIMIT = 1024 * 1024, DIGEST_LIMIT = 1024 * 1024 * 1024 };
 
+static struct buffer shown_attributes;
+
 static void put_bytes(const char *type, const struct stat *status, const char *digest, const char *bytes,
                       size_t length) {
   put_field(type);
   put_number(status->st_mode & 07777, true);
   put_number(S_ISREG(status->st_mode) ? (uint64_t)status->st_size : length, false);
   put_field(digest);
+  put_raw(shown_attributes.data, shown_attributes.length - 1);
   put_number(length, false);
   put_raw(bytes, length);
 }
@@ -86,6 +89,12 @@ int read_verb(const struct options *options) {
                        ? read_file(found.directory, name, &found.status, &bytes, options, digest)
                    : S_ISLNK(found.status.st_mode) ? read_link(found.directory, name, &bytes)
                                                    : 0;
+    shown_attributes.length = 0;
+    bool bears = size >= 0 && (S_ISREG(found.status.st_mode) || S_ISDIR(found.status.st_mode));
+    if (bears)
+      show_attributes(found.directory, name, &shown_attributes);
+    else
+      append(&shown_attributes, "", 1);
     if (size < 0) {
       put_bytes("missing", &(struct stat){0}, "", "", 0);
     } else if (S_ISREG(found.status.st_mode)) {

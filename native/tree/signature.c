@@ -168,10 +168,10 @@ static void write_directory(struct writer *writer, const struct directory *direc
         .mode = node->mode,
         .uid = node->uid,
         .gid = node->gid,
+        .size = node->size,
     };
     /* What is made or deleted in a directory is no change of its own. */
     if (!S_ISDIR(node->mode)) {
-      record.size = node->size;
       record.inode = node->inode;
       record.modified = node->modified;
       record.changed = node->changed;

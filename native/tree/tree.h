@@ -9,8 +9,9 @@
  *   directory.c  listings, anchored opening    layers.c     overlay's on-disk format: lookup in a stack of layers
  *   walk.c       parallel walk of one tree     signature.c  the file that says what a tree looked like
  *   content.c    copy and compare contents     leaf.c       copy one entry, stable against concurrent writers
- *   links.c      hard links met before         one file a verb: scan copy diff compare mirror merge apply
- *   blake3.c     digests                       delete read usage digest sync empty
+ *   attributes.c the user's own attributes     one file a verb: scan copy diff compare mirror merge apply
+ *   links.c      hard links met before         delete read usage digest sync empty
+ *   blake3.c     digests
  *   place/       one entry's place in the person's directory: replace.c (the last step of a put or removal: no save of
  *                theirs is lost by it), retired.c, aside.c, names.c, owner.c, acl.c
  *   times.c      later times, same order       count.c      entries of a tree of any depth
@@ -69,8 +70,8 @@ struct options {
   int progress_fd, lock_fd;
   int to_fd;    /* what `to` is, where it was opened before; or -1 */
   pid_t parent; /* whom this ends with; 0: whoever it is */
-  bool wait, shared, privileged, copies, links, sockets, digests, whole, past_closed, forward, times, present, durable, undoes,
-      timed, stampless, trees, differing;
+  bool wait, shared, privileged, copies, links, sockets, digests, whole, past_closed, forward, times, present, durable,
+      undoes, timed, stampless, trees, differing;
 };
 
 int scan_verb(const struct options *options);
@@ -182,8 +183,9 @@ struct node {
   struct directory *directory;
   uint32_t mode, uid, gid; /* mode 0: not there */
   unsigned char hint;
-  bool racy; /* changed so recently that a later change could leave the same times */
-  uint64_t size, inode;
+  bool racy;     /* changed so recently that a later change could leave the same times */
+  uint64_t size; /* of a directory the mark of its attributes, where it was entered */
+  uint64_t inode;
   int64_t modified, changed;
 };
 struct directory {
@@ -240,13 +242,22 @@ struct timespec later_time(const struct order *order, struct timespec time);
 /* content.c */
 #define COPY_BUFFER (256 * 1024)
 int copy_content(int from, int to, const struct stat *status, atomic_ullong *copied);
-int copy_user_attributes(int from, int to); /* 0, or an errno */
-/* Whether an entry has attributes of its own or a list of rights, without opening it; also where that is unknown. */
-bool may_have_attributes(int directory, const char *name);
 bool same_content(int left_directory, const struct stat *left, int right_directory, const struct stat *right,
                   const char *left_name, const char *right_name);
 /* The same for a file that is open; its offset is not used. */
 bool same_content_as(int directory, const struct stat *status, const char *name, int open, const struct stat *opened);
+
+/* attributes.c: a name of NULL means what is open itself. */
+int copy_user_attributes(int from, int to); /* 0, or an errno */
+/* The same for an entry that is there: those that `before` has and `from` has not are taken away. */
+int change_user_attributes(int before, int from, int to);
+/* Where one of the two filesystems keeps none they are the same: nothing could make them so. */
+bool same_attributes(int left_directory, const char *left_name, int right_directory, const char *right_name);
+/* Whether an entry has attributes of its own or a list of rights, without opening it; also where that is unknown. */
+bool may_have_attributes(int directory, const char *name);
+/* A line for each, `NAME=VALUE`, escaped; a long value is cut, and has its length and digest. */
+void show_attributes(int directory, const char *name, struct buffer *text);
+uint64_t mark_attributes(int fd); /* another one for others; 0: none */
 
 /* blake3.c */
 struct blake3 {

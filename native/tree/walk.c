@@ -63,7 +63,7 @@ void set_node(struct node *node, const struct stat *status) {
   node->mode = status->st_mode;
   node->uid = status->st_uid;
   node->gid = status->st_gid;
-  node->size = (uint64_t)status->st_size;
+  node->size = S_ISDIR(status->st_mode) ? 0 : (uint64_t)status->st_size;
   node->inode = status->st_ino;
   node->modified = nanoseconds(status->st_mtim);
   node->changed = nanoseconds(status->st_ctim);
@@ -161,6 +161,7 @@ static void open_child(struct walk *walk, struct directory *parent, struct node 
     return;
   }
   set_node(node, &status);
+  node->size = mark_attributes(source);
   struct directory *directory = new_directory(parent, node, source);
   directory->status = status;
   node->directory = directory;

@@ -25,7 +25,7 @@ export const chosenLater = [
     tests: ['attacks/second-wall'],
   },
   {
-    file: 'native/tree/content.c',
+    file: 'native/tree/attributes.c',
     from: 'strncmp(name, "user.overlay.", 13) != 0 &&\n         strncmp(name, "user.ctxfs.", 11) != 0;',
     to: 'strncmp(name, "user.overlay.", 13) != 0;',
     why: 'an attribute that an agent planted would be taken for a list of rights of the person’s by an undo',

@@ -78,14 +78,14 @@ export const chosenTree2 = [
     tests: ['tree/tree-whole'],
   },
   {
-    file: 'native/tree/content.c',
-    from: '  if (length < 0 && errno == ERANGE) {\n    names',
-    to: '  if (length < 0 && errno == ENOMEM) {\n    names',
+    file: 'native/tree/attributes.c',
+    from: '  if (length < 0 && errno == ERANGE) {\n    list',
+    to: '  if (length < 0 && errno == ENOMEM) {\n    list',
     why: 'a file with many attributes would lose all of them',
     tests: ['tree/tree-contents'],
   },
   {
-    file: 'native/tree/content.c',
+    file: 'native/tree/attributes.c',
     from: '  if (length < 0) return errno != ENOTSUP;\n',
     to: '  if (length < 0) return errno == EACCES;\n',
     why: 'a file of the person’s with many attributes would be kept without them',

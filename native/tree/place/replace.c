@@ -45,8 +45,12 @@ static bool is_as_expected(const struct place *place, const char *name, int open
   bool narrowed = place->undoes && is_narrowed(expected->status.st_mode, status.st_mode);
   if (S_ISREG(status.st_mode) && ((status.st_mode ^ expected->status.st_mode) & 0777) != 0 && !narrowed) return false;
   if (S_ISDIR(status.st_mode)) return true;
-  if (open >= 0) return same_content_as(expected->directory, &expected->status, place->name, open, &status);
-  return same_content(expected->directory, &expected->status, place->parent, &status, place->name, name);
+  bool same = open >= 0
+                  ? same_content_as(expected->directory, &expected->status, place->name, open, &status)
+                  : same_content(expected->directory, &expected->status, place->parent, &status, place->name, name);
+  if (!same) return false;
+  return open >= 0 ? same_attributes(expected->directory, place->name, open, NULL)
+                   : same_attributes(expected->directory, place->name, place->parent, name);
 }
 
 bool is_changed_live(const struct place *place) {

@@ -6,6 +6,7 @@ import { diffedLines } from '../../base/limits/store.js';
 import { decodePath, encodePath } from '../../base/path-bytes.js';
 import { harmlessLine, visible } from '../../base/visible-text.js';
 import type { TreeContent } from '../tree/tree.js';
+import { attributeLines } from './attribute-lines.js';
 import type { TextChange } from './changes.js';
 import { type Hunk, hunks, type LineEdit, lineEdits, linesOf } from './line-diff.js';
 
@@ -95,12 +96,22 @@ function fileText(text: TextChange, style: DiffStyle): string {
   if (before.type === 'missing') head.push(`new file mode ${gitMode(after)}`);
   else if (after.type === 'missing') head.push(`deleted file mode ${gitMode(before)}`);
   else if (gitMode(before) !== gitMode(after)) head.push(`old mode ${gitMode(before)}`, `new mode ${gitMode(after)}`);
-  else if (!change.content) return ownerText(text);
-  return `${style.paint('bold', head.join('\n'))}\n${change.content ? body(text, style) : ''}`;
+  else if (!change.content) return unseenText(text);
+  return `${style.paint('bold', head.join('\n'))}\n${change.content ? body(text, style) : ''}${attributesText(text)}`;
 }
 
-/** Its owner or its special bits: nothing that git keeps, and nothing that others see. */
-function ownerText({ change }: TextChange): string {
+/** In a diff, too, as git takes lines that it does not know. Those of what is gone went with it. */
+function attributesText({ change, before, after }: TextChange): string {
+  if (after.type === 'missing') return '';
+  const lines = attributeLines(before.attributes, after.attributes);
+  return lines.map((line) => `${nameText('', change.path)}: ${line}\n`).join('');
+}
+
+/** Its attributes, its owner or its special bits: nothing that git keeps. */
+function unseenText(text: TextChange): string {
+  const { change } = text;
+  const attributes = attributesText(text);
+  if (attributes !== '') return attributes;
   return `${nameText('', change.path)}: owner or special mode bits changed (mode ${octal(change.mode)})\n`;
 }
 
@@ -113,10 +124,11 @@ function otherText({ change, before, after }: TextChange): string {
   if (change.unlisted !== undefined) {
     return `${what}: ${change.kind}, with ${change.unlisted} or more entries that are too many or too deep to list\n`;
   }
-  if (before.type === 'missing') return `${what}: added, mode ${octal(after.mode)}\n`;
+  const attributes = attributesText({ change, before, after });
+  if (before.type === 'missing') return `${what}: added, mode ${octal(after.mode)}\n${attributes}`;
   if (after.type === 'missing') return `${what}: deleted\n`;
-  if (before.mode === after.mode) return change.content ? `${what}: replaced\n` : ownerText({ change, before, after });
-  return `${what}: mode ${octal(before.mode)} -> ${octal(after.mode)}\n`;
+  if (before.mode !== after.mode) return `${what}: mode ${octal(before.mode)} -> ${octal(after.mode)}\n${attributes}`;
+  return change.content ? `${what}: replaced\n` : unseenText({ change, before, after });
 }
 
 const missing: TreeContent = { type: 'missing', mode: 0, size: 0, digest: '', bytes: Buffer.alloc(0) };

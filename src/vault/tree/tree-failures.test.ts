@@ -108,7 +108,8 @@ const plan = [...paths.flatMap((path) => ['put', path]), 'remove', 'gone'];
 const applied = (...more: readonly string[]): Trial => ({
   words: (home) => ['apply', '--upper', at('source'), '--to', join(home, 'made'), '--layer', at('before'), ...more],
   input: plan,
-  prepare: (home) => cpSync(at('before'), join(home, 'made'), { recursive: true, preserveTimestamps: true }),
+  // With its attributes: those of the person count as their bytes do.
+  prepare: (home) => assert.equal(spawnSync('cp', ['-a', at('before'), join(home, 'made')]).status, 0),
   made: 'made',
 });
 const trials: Readonly<Record<string, Trial>> = {

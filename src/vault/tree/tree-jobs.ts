@@ -11,7 +11,7 @@ export interface WholeTree {
   readonly products: boolean;
 }
 
-/** One change of a fork. `content` is false where only mode or owner differ; a deleted entry shows what was there. */
+/** One change of a fork. `content` is false where only mode, owner or extended attributes differ; a deleted entry shows what was there. */
 export interface Change {
   readonly kind: ChangeKind;
   readonly type: EntryType;
@@ -224,6 +224,8 @@ export interface TreeContent {
   /** BLAKE3 of a file, all of it, where that was asked for and did not take too long; else empty. */
   readonly digest: string;
   readonly bytes: Buffer;
+  /** The user's own extended attributes, `NAME=VALUE`, escaped; not there where it has none. */
+  readonly attributes?: readonly string[] | undefined;
 }
 
 export interface DigestOptions extends Common {

@@ -22,7 +22,17 @@ import { freshPlace, tree } from './tree-fixture.js';
 const { at, write } = freshPlace();
 
 /** In the layers. A directory holds what it repeats of the lower one, or something else as well. */
-const kinds = ['file', 'other file', 'deleted', 'repeating', 'changing', 'of another mode', 'opaque', 'over a file'];
+const kinds = [
+  'file',
+  'other file',
+  'deleted',
+  'repeating',
+  'changing',
+  'of another mode',
+  'of another attribute',
+  'opaque',
+  'over a file',
+];
 const lowers = ['nothing', 'file', 'directory'] as const;
 const belows = ['nothing', 'file', 'directory', 'directory with gone'] as const;
 type Kind = (typeof kinds)[number];
@@ -57,11 +67,13 @@ function directory(path: string, mode: number, whose: string): void {
   mkdirSync(at(path), { recursive: true });
   directories.push({ path, mode, whose });
 }
-const times = { layer: 1000, lower: 1000, below: 3000 } as const;
+const times = { layer: 1000, own: 1000, lower: 1000, below: 3000 } as const;
 function finishDirectories(): void {
-  for (const whose of ['layer', 'below']) {
+  for (const whose of Object.keys(times)) {
     const paths = directories.filter((each) => each.whose === whose).map(({ path }) => at(path));
-    assert.equal(spawnSync('setfattr', ['-n', 'user.whose', '-v', whose, ...paths]).status, 0);
+    // What is repeated has the same attributes, too.
+    const value = whose === 'lower' ? 'layer' : whose;
+    assert.equal(spawnSync('setfattr', ['-n', 'user.whose', '-v', value, ...paths]).status, 0);
   }
   for (const { path, mode, whose } of directories) {
     chmodSync(at(path), mode);
@@ -81,7 +93,7 @@ function makeSides(): void {
     if (kind === 'other file') put(top, 'other');
     if (kind === 'deleted') whiteOut(top);
     if (isDirectory(kind)) {
-      directory(top, kind === 'of another mode' ? 0o700 : 0o750, 'layer');
+      directory(top, kind === 'of another mode' ? 0o700 : 0o750, kind === 'of another attribute' ? 'own' : 'layer');
       put(`${top}/repeated`, 'same');
       if (kind === 'changing') put(`${top}/changed`, 'changed');
     }
@@ -127,12 +139,12 @@ function expected({ kind, lower, below, asked: list }: Entry, { hasLower, hasBel
   if (kind === 'changing') found['/changed'] = 'changed';
   const hides = kind === 'opaque' || kind === 'over a file';
   if (hides && onDirectory && isDeletedFor(below === 'directory with gone')) found['/gone'] = deleted;
-  const isSame = asked && lower === 'directory' && kind !== 'of another mode';
+  const isSame = asked && lower === 'directory' && !kind.startsWith('of another');
   if (isSame && Object.keys(found).length === 0) return {};
   const follows = isSame && hasBelow && below.startsWith('directory');
   const isOpaque = hides && !hasLower && (hasBelow ? below.startsWith('directory') : !whole);
-  const own = kind === 'of another mode' ? '700' : '750';
-  found[''] = `${follows ? '711 below 3000' : `${own} layer 1000`}${isOpaque ? ' opaque' : ''}`;
+  const own = kind === 'of another mode' ? '700 layer' : kind === 'of another attribute' ? '750 own' : '750 layer';
+  found[''] = `${follows ? '711 below 3000' : `${own} 1000`}${isOpaque ? ' opaque' : ''}`;
   return found;
 }
 

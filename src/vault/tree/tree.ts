@@ -231,10 +231,12 @@ export class Tree {
       const mode = Number.parseInt(field(), 8);
       const size = Number(field());
       const digest = field();
+      const attributes = field();
       const length = Number(field());
       const bytes = output.subarray(at, at + length);
       at += length + 1;
-      return { type, mode, size, digest, bytes };
+      const content = { type, mode, size, digest, bytes };
+      return attributes === '' ? content : { ...content, attributes: attributes.split('\n') };
     });
   }
 
