@@ -8,7 +8,7 @@ import { parsePolicy } from '../authority/policy.js';
 import type { Access } from '../authority/surface.js';
 import { makeSurface } from '../authority/surface.js';
 import { authorityGrants } from './authority-grants.js';
-import { pathRefusal } from './grants.js';
+import { pathRefusal, treeRefusal } from './grants.js';
 
 const mounts = [
   ['/srv/same', '/srv/same', 'ro'],
@@ -81,4 +81,17 @@ describe('a path, to a harness', () => {
 it('knows where in a directory the jail has something else', () => {
   assert.deepEqual([...grants.elsewhere('/work')].sort(), ['/work/below', '/work/moved', '/work/tree']);
   assert.deepEqual(grants.elsewhere('/work/own'), []);
+});
+
+describe('a directory that is written with all it holds', () => {
+  it('is refused where something in it is read-only or hidden, and nowhere else', () => {
+    const refusal = (path: string, access: 'read' | 'write') => treeRefusal(grants, path, access);
+    assert.match(refusal('/work', 'read') ?? '', /holds \/work\/store, which belongs to ctx itself/);
+    assert.deepEqual(
+      ['/', '/srv', '/work', '/srv/written', '/work/sub'].map((path) => grants.readOnlyIn(path)),
+      ['/work/own', '/srv/same', '/work/own', undefined, undefined],
+    );
+    assert.match(refusal('/srv', 'write') ?? '', /holds \/srv\/same\/keys, which belongs to ctx itself/);
+    assert.equal(refusal('/srv/written', 'write'), undefined);
+  });
 });

@@ -42,6 +42,7 @@ export function authorityGrants(held: TaskAuthority, tools: ReadonlySet<string>,
     hidden: view.hidden,
     elsewhere: (path: string) =>
       view.beneath(path).flatMap(({ target }) => (entryOf(target) === undefined ? [target] : [])),
+    readOnlyIn: (path: string) => view.beneath(path).find(({ target }) => view.accessTo(target) !== 'write')?.target,
     network,
     toolFault,
   });

@@ -38,7 +38,8 @@ async function useRefusal({ grants, resolve }: HookRules, use: PathUse, cwd: str
     const resolved = await resolve(reading);
     if (!resolved.ok) return `${shownPath(use.path)} cannot be checked: ${resolved.fault}`;
     const refusal =
-      pathRefusal(grants, resolved.path, use.access) ?? (use.tree ? treeRefusal(grants, resolved.path) : undefined);
+      pathRefusal(grants, resolved.path, use.access) ??
+      (use.tree ? treeRefusal(grants, resolved.path, use.access) : undefined);
     if (refusal !== undefined) return refusal;
     for (const other of use.tree ? grants.elsewhere(resolved.path) : []) {
       const there = await resolve(other);

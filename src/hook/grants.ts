@@ -3,7 +3,7 @@ import { contains } from '../authority/absolute-path.js';
 import { type HostPort, hostRefusal } from '../authority/decide-host.js';
 import { isObjectName } from '../authority/name.js';
 import { type Network, parseHostPort } from '../authority/network.js';
-import { type Access, accessTo, decidingEntry, type Surface } from '../authority/surface.js';
+import { type Access, accessTo, decidingEntry, type Surface, surfaceEntries } from '../authority/surface.js';
 import { shownPath } from './path-readings.js';
 
 export interface HookGrants {
@@ -15,6 +15,8 @@ export interface HookGrants {
   readonly hidden: readonly string[];
   /** Paths inside `path` where the jail shows something else than the host has there. */
   elsewhere(path: string): readonly string[];
+  /** A path inside `path` that may not be written though `path` may, be there anything or not. */
+  readOnlyIn(path: string): string | undefined;
   readonly network: Network;
   /** Why `tool:NAME execute` is not granted; undefined where it is. */
   toolFault(name: string): string | undefined;
@@ -26,6 +28,8 @@ export function surfaceGrants(surface: Surface, rest: Pick<HookGrants, 'network'
     deciding: (path: string) => decidingEntry(surface, path)?.path,
     hidden: surface.hidden,
     elsewhere: () => [],
+    readOnlyIn: (path: string) =>
+      surfaceEntries(surface).find((each) => each.access === 'read' && isInside(each.path, path))?.path,
     ...rest,
   });
 }
@@ -42,12 +46,20 @@ export function pathRefusal(grants: HookGrants, path: string, access: 'read' | '
   return `${shown} is read-only in this task, by ${by}; an operator can add --write ${by}`;
 }
 
-/** For what walks a whole directory: nothing hidden may lie in it. */
-export function treeRefusal(grants: HookGrants, path: string): string | undefined {
+export const isInside = (path: string, directory: string) => path !== directory && contains(directory, path);
+
+/**
+ * For what uses a directory with all it holds: nothing hidden may lie in it, and where it is written nothing that is
+ * read-only. Which of its files the harness will write is not known: it may be all of them.
+ */
+export function treeRefusal(grants: HookGrants, path: string, access: 'read' | 'write'): string | undefined {
   const hidden = grants.hidden.find((each) => contains(path, each));
-  return hidden === undefined
-    ? undefined
-    : `${shownPath(path)} holds ${shownPath(hidden)}, which belongs to ctx itself; look in a directory beside it`;
+  if (hidden !== undefined)
+    return `${shownPath(path)} holds ${shownPath(hidden)}, which belongs to ctx itself; look in a directory beside it`;
+  const closed = access === 'write' ? grants.readOnlyIn(path) : undefined;
+  if (closed === undefined) return undefined;
+  const shown = shownPath(closed);
+  return `${shownPath(path)} cannot be written as a whole: ${shown} in it is read-only in this task; name what is to be written, or an operator can add --write ${shown}`;
 }
 
 /** The same of what is covered in the jail by a mount: `other` is one of `elsewhere`, and there on the host. */

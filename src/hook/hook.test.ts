@@ -122,6 +122,20 @@ describe('the hook', () => {
     }
   });
 
+  it('does not let it write a directory that holds something read-only, be it there or not', async () => {
+    const stage = new Stage();
+    for (const agent of [undefined, 'coder']) {
+      const decided = (path: string, tool = 'write') => stage.answer(call({ tool, paths: [path] }), {}, { agent });
+      for (const path of ['.', project, 'src/..']) {
+        const verdict = await decided(path);
+        assert.equal(verdict.decision, 'deny', path);
+        assert.match(verdict.reason, /cannot be written as a whole: \S+ in it is read-only in this task; name what/);
+        assert.equal((await decided(path, 'read')).decision, 'allow', path);
+      }
+      assert.equal((await decided('src')).decision, 'allow');
+    }
+  });
+
   it('records every denial, and nothing else', async () => {
     const stage = new Stage();
     await stage.answer(read('src/a'));

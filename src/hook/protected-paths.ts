@@ -5,7 +5,7 @@
  */
 import { posix } from 'node:path';
 import { contains } from '../authority/absolute-path.js';
-import type { HookGrants } from './grants.js';
+import { type HookGrants, isInside } from './grants.js';
 import type { Resolve } from './resolve-path.js';
 
 /**
@@ -32,5 +32,6 @@ export function withProtected(grants: HookGrants, paths: readonly string[], writ
       return access === 'write' && around(path) !== undefined ? 'read' : access;
     },
     deciding: (path: string) => around(path) ?? grants.deciding(path),
+    readOnlyIn: (path: string) => kept.find((each) => isInside(each, path)) ?? grants.readOnlyIn(path),
   });
 }
