@@ -95,13 +95,18 @@ export interface DecidedPath {
   readonly hook: { readonly allowed: boolean; readonly text: string };
   readonly authority: Authority;
   readonly path: string;
+  /** Where the same place is in the view by its own path, which says what is mounted there. */
+  readonly own?: string | undefined;
   readonly access: 'read' | 'write' | 'exec';
   readonly verdict: Verdict;
 }
 
 function pathSource(request: DecidedPath): string {
   const { view } = request.authority;
-  const entry = view.covering(request.path);
+  const inner = view.covering(request.own ?? request.path);
+  // What is a part of the fork at both paths is shown by the mount that leads to it.
+  const isMounted = inner !== undefined && (inner.of !== 'host' || inner.source !== inner.target);
+  const entry = isMounted ? inner : view.covering(request.path);
   if (entry === undefined) return 'no entry of the surface or the mounts contains this path';
   const deciding = `${entry.origin} ${visible(entry.target)} (${entry.access === 'write' ? 'rw' : 'ro'})`;
   return view.locate(request.path) === undefined ? `hidden, below ${deciding}` : deciding;
@@ -130,7 +135,7 @@ export function explainPath(request: DecidedPath): PathExplanation {
   });
   return Object.freeze({
     source: pathSource(request),
-    host: request.authority.view.locate(request.path)?.host,
+    host: request.authority.view.locate(request.own ?? request.path)?.host,
     layers: Object.freeze(explained),
   });
 }

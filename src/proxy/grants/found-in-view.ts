@@ -14,6 +14,7 @@ import { forkToRead, type OpenFork } from '../../vault/vault.js';
 import { absolutePath } from '../canonical-paths.js';
 import type { Host, Place } from '../host.js';
 import type { ResolvedAuthority } from './authority-of.js';
+import { ownPath } from './own-path.js';
 
 export interface FoundEntry {
   readonly type: 'file' | 'directory' | 'symlink' | 'other';
@@ -154,7 +155,8 @@ export async function foundInView(
   const forked = [place.origin, ...roots];
   const known = new Map<string, FoundEntry | undefined>();
   const wanted = new Set<string>();
-  const look: Look = (at) => {
+  const look: Look = (seen) => {
+    const at = ownPath(view, forked, seen);
     const located = view.locate(at);
     if (located !== undefined && located.entry.of !== 'host') return leadingDirectory;
     const there = located?.host ?? at;
@@ -166,7 +168,7 @@ export async function foundInView(
     const { uid, gid } = place.owner;
     return root === undefined ? leadingDirectory : { ...leadingDirectory, uid, gid, inFork: true };
   };
-  const isServed = (at: string) => (view.covering(at)?.of ?? 'host') !== 'host';
+  const isServed = (at: string) => (view.covering(ownPath(view, forked, at))?.of ?? 'host') !== 'host';
   // The layers are asked for all that one walk came by, and the walk is taken again with what they say.
   for (;;) {
     const found = walkThrough(look, isServed, start);

@@ -11,6 +11,7 @@ import type { Host, Place } from '../host.js';
 import type { ResolvedAuthority } from './authority-of.js';
 import type { FoundEntry, FoundInView } from './found-in-view.js';
 import { ownerOfFiles } from './jail-identity.js';
+import { ownPath } from './own-path.js';
 import { readOnlyByRequest } from './read-only-by-request.js';
 
 export const accesses = ['read', 'write', 'exec'] as const;
@@ -31,6 +32,8 @@ const bits = { read: 4, write: 2, exec: 1 } as const;
 const hostModes = { read: constants.R_OK, write: constants.W_OK, exec: constants.X_OK } as const;
 const needs = { read: 'read', write: 'write', exec: 'execute' } as const;
 
+const forkedBy = ({ place, resolved }: PathCheck) => [place.origin, ...resolved.roots];
+
 function hostAllows(path: string, access: PathAccess): boolean {
   try {
     accessSync(path, hostModes[access]);
@@ -47,7 +50,7 @@ function hostAllows(path: string, access: PathAccess): boolean {
 function mayByMode(use: PathCheck, path: string, entry: FoundEntry, access: PathAccess): boolean {
   const { host, place, resolved } = use;
   const { view, identity } = resolved.authority;
-  const located = view.locate(path);
+  const located = view.locate(ownPath(view, forkedBy(use), path));
   if (!entry.inFork && located !== undefined) {
     if (host.uid !== 0) return hostAllows(located.host, access);
     if (located.entry.access === 'write') return (entry.mode & bits[access]) !== 0;
@@ -91,13 +94,18 @@ export function pathVerdict(use: PathCheck, access: PathAccess, found: FoundInVi
   const { place, resolved, now, used } = use;
   const { authority } = resolved;
   const { path } = found;
-  const granted = decidePath({ authority, path, access: access === 'write' ? 'write' : 'read', now, used });
-  if (!granted.allowed) return granted;
   const { view } = authority;
-  const there = view.locate(path)?.host ?? path;
+  const own = ownPath(view, forkedBy(use), path);
+  const decided = (at: string) =>
+    decidePath({ authority, path: at, access: access === 'write' ? 'write' : 'read', now, used });
+  const granted = decided(path);
+  if (!granted.allowed) return granted;
+  const inOwn = own === path ? granted : decided(own);
+  if (!inOwn.allowed) return inOwn;
+  const there = view.locate(own)?.host ?? own;
   // All that is shown of a part of the fork is of one mount.
-  const root = [place.origin, ...resolved.roots].find((each) => contains(each, there));
-  const entries = [view.covering(path), root === undefined ? undefined : view.covering(root)];
+  const root = forkedBy(use).find((each) => contains(each, there));
+  const entries = [path, own, ...(root === undefined ? [] : [root])].map((each) => view.covering(each));
   const closed = entries.find((entry) => entry?.options.includes('noexec') === true);
   const isShownReadOnly =
     access === 'write' &&

@@ -24,6 +24,7 @@ import { runsWithoutAsking } from '../../proxy/approval/action.js';
 import { judgeCommand } from '../../proxy/approval/decide-request.js';
 import type { ResolvedAuthority } from '../../proxy/grants/authority-of.js';
 import { foundInView } from '../../proxy/grants/found-in-view.js';
+import { ownPath } from '../../proxy/grants/own-path.js';
 import { accesses, type PathAccess, pathVerdict } from '../../proxy/grants/path-verdict.js';
 import { usedSoFarOf } from '../../proxy/grants/uses.js';
 import type { Host, Place } from '../../proxy/host.js';
@@ -146,7 +147,8 @@ export async function whyPath(
     reason === undefined ? given : { allowed: false, step: stepOf(reason), code: 'EACCES', reason };
   const { path } = found;
   const hook = await hookAnswer(host, place, options, access, asked);
-  const { source, layers, host: behind = null } = explainPath({ authority, path, access, verdict, hook });
+  const own = ownPath(authority.view, [place.origin, ...resolved.roots], path);
+  const { source, layers, host: behind = null } = explainPath({ authority, path, own, access, verdict, hook });
   return { path, verdict, source, host: behind, layers, digest };
 }
 
