@@ -34,7 +34,8 @@ export async function execute<Report extends TargetReport>(
     const whole = await withTreesOf(host, read, resolved);
     const pending = on.isLive ? undefined : (whole.pending ?? []);
     let target: OpenTarget<Report> | undefined;
-    const caller = () => ({ ...whole, pending, fork: target?.fork ?? whole.fork });
+    const approvedCall = resolved.permission.approval ?? undefined;
+    const caller = () => ({ ...whole, pending, fork: target?.fork ?? whole.fork, approvedCall });
     const runs = runsBeside(host, caller, resolved.agent?.cwd ?? place.directory, {
       execute,
       on,

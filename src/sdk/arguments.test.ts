@@ -37,6 +37,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   ),
   json: kind([{}, { a: 1 }], ['x', 1, [], new Date()]),
   limit: { good: [null, 1], bad: [0, -1, 'none', 1.5, Symbol('x')] },
+  toolCall: kind([{ name: 'x', cap: [] }], ['x', {}, { name: 'x' }, { name: 1, cap: [] }, { name: 'x', cap: 'y' }]),
   secret: kind(['x', ''], [1, {}, []]),
   secrets: kind(
     [[], [{ host: 'h', header: 'H', value: '' }], [{ host: 'h', header: 'H', template: '$A', port: 65_535 }]],
@@ -124,7 +125,7 @@ const running =
 const finding = 'agent:word session:word type:word status:status path:word since:instant until:instant all:flag';
 const objects: Readonly<Record<string, string>> = {
   Workspace: workspace,
-  Jail: `${running} onReady:callback onStarted:callback streams:streams calledTool:word`,
+  Jail: `${running} onReady:callback onStarted:callback streams:streams calledTool:word toolCall:toolCall`,
   Run: `${running} input:bytes`,
   Call: running,
   File: 'signal:signal',

@@ -68,7 +68,9 @@ export interface ExecOptions
 export type Started = Pick<RunningJail, 'signal' | 'kill'>;
 
 /** Of a command in a jail of its own. */
-export interface JailOptions extends ExecOptions, Pick<ExecRequest, 'onOutput' | 'onReady' | 'calledTool'> {
+export interface JailOptions
+  extends ExecOptions,
+    Pick<ExecRequest, 'onOutput' | 'onReady' | 'calledTool' | 'toolCall'> {
   /** `inherit`: it speaks with the streams of this process itself; else its output is in the report. */
   readonly streams?: ExecRequest['streams'] | undefined;
   /** It is starting: its signals can be passed on from here. */

@@ -105,6 +105,7 @@ export const jailOptions = closed<JailOptions>({
   onStarted: optional(callback),
   streams: optional(oneOf('inherit', 'capture')),
   calledTool: optional(word),
+  toolCall: optional(closed<NonNullable<JailOptions['toolCall']>>({ name: word, cap: words })),
 });
 
 export const runOptions = closed<RunOptions>({

@@ -115,6 +115,30 @@ asOneUser((user) => {
       }
     });
 
+    test('is asked about once for each call, with what its cap gives it', async () => {
+      const project = stage.project();
+      const program = put(stage, 'once.sh', '#!/bin/sh\ncat');
+      await ok(stage, project, ['tool', 'new', 'once', '--exec', program, '--net', 'granted.invalid:80']);
+      await ok(stage, project, ['rules', 'add', 'require_approval', '--', 'once']);
+      const running = stage.startCtx(project, ['tool', 'call', 'once', '{}']);
+      await running.printed('ctx approvals grant');
+      const listed = async () =>
+        (
+          JSON.parse((await stage.ctx(project, ['approvals', 'list', '--all', '--json'])).stdout) as {
+            approvals: readonly { id: string; argv: readonly string[] }[];
+          }
+        ).approvals.filter(({ argv }) => argv[0] === '/ctx/tool/once');
+      const [asked] = await listed();
+      assert.match(
+        (await stage.ctx(project, ['approvals', 'show', asked?.id ?? ''])).stdout,
+        /the tool has: .*granted\.invalid/,
+      );
+      await ok(stage, project, ['approvals', 'grant', asked?.id ?? '']);
+      const { code, stdout, stderr } = await running.finished;
+      assert.deepEqual([code, stdout], [0, '{}'], stderr);
+      assert.equal((await listed()).length, 1);
+    });
+
     test('has the hosts of its cap and no other, for an agent that has no network', async () => {
       const project = stage.project();
       const ask = 'for host in granted other; do curl -s -m 10 -o /dev/null http://$host.invalid/; done; echo asked';

@@ -17,10 +17,10 @@ interface TriedExample {
 
 export const testTool: Run = async (call, hostOf) => {
   const [name = ''] = call.words;
-  const { calledPath, toolExamples } = await import('../../sdk/workspace/tool-calls.js');
+  const { calledTool, toolExamples } = await import('../../sdk/workspace/tool-calls.js');
   const host = await hostOf();
   const agent = call.value('agent');
-  const path = calledPath(host, agent, name);
+  const { path, cap } = calledTool(host, agent, name);
   const examples = toolExamples(host, agent, name);
   if (examples.length === 0) {
     throw new ErrnoError('EINVAL', {
@@ -36,8 +36,8 @@ export const testTool: Run = async (call, hostOf) => {
   const tried: TriedExample[] = [];
   for (const example of examples) {
     const input = JSON.stringify(example);
-    const calledTool = agent === undefined ? name : undefined;
-    const { exitCode, stderr } = await execIn(place, [path, input], { streams: 'capture', calledTool, ...asking });
+    const seen = { calledTool: agent === undefined ? name : undefined, toolCall: { name, cap } };
+    const { exitCode, stderr } = await execIn(place, [path, input], { streams: 'capture', ...seen, ...asking });
     const result = { input, exitCode, error: exitCode === 0 ? '' : (stderr?.text.trim() ?? '') };
     tried.push(result);
     if (isJson) continue;

@@ -18,6 +18,13 @@ import { type BoundInput, type InputSource, inputOf } from './command-input.js';
 import { directoryState } from './directory-state.js';
 import { forkState, noFork } from './fork-state.js';
 
+/** A call of a tool by a person. */
+export interface ToolCall {
+  readonly name: string;
+  /** What the tool has that its caller has not, as its cap file says it. */
+  readonly cap: readonly string[];
+}
+
 /** What of a request is bound. */
 export interface BoundRequest {
   readonly argv: readonly string[];
@@ -44,6 +51,7 @@ export interface BoundRequest {
   readonly trees?: readonly AskedTree[] | undefined;
   /** `host:port` that may be at a private address: the Authority names them like any other. */
   readonly privateHosts?: readonly string[] | undefined;
+  readonly toolCall?: ToolCall | undefined;
 }
 
 export interface Bound {
@@ -127,6 +135,7 @@ function lastingOf(
     ...(home === undefined ? {} : { home }),
     ...(trees.length > 0 ? { trees: trees.map(treeText) } : {}),
     ...(privateHosts.length > 0 ? { privateHosts: privateHosts.map(parseHostPort).sort() } : {}),
+    ...(request.toolCall === undefined ? {} : { toolCap: request.toolCall.cap }),
   };
 }
 
@@ -164,5 +173,6 @@ export function shownOf({ host, request }: Bound, { input }: Pick<Bindings, 'inp
     ...named('home', home),
     ...trees.map((tree) => `mounts: ${treeText(tree)}`),
     ...privateHosts.map((host) => `may be at a private address: ${host}`),
+    ...(request.toolCall?.cap ?? []).map((line) => `the tool has: ${line}`),
   ];
 }

@@ -41,6 +41,8 @@ export interface Binding {
   readonly trees?: readonly string[];
   /** `host:port` that may be at a private address. */
   readonly privateHosts?: readonly string[];
+  /** What a tool that it calls has by its cap file. */
+  readonly toolCap?: readonly string[];
   /** The fork's, as `forkState` says it. */
   readonly fork: string;
   /** Of the person's own directories, as `directoryState` says it: what they edit enters the fork before the command. */

@@ -59,12 +59,17 @@ export async function judgeCommand(
   return { decided: decide({ classification, agents, network, rules: readRules(host) }), classification };
 }
 
+export interface DecidedRequest extends ApprovalRequest {
+  /** The approval of the call that it is run for: whoever gave it was shown what this runs with. */
+  readonly approvedCall?: string | undefined;
+}
+
 /** Throws where the command must not run: EACCES with the reason, and what an operator would do. */
 export async function decideRequest(
   host: Host,
   place: Place,
   resolved: ResolvedAuthority,
-  request: ApprovalRequest,
+  request: DecidedRequest,
 ): Promise<RunPermission> {
   const { decided } = await judgeCommand(
     host,
@@ -83,6 +88,8 @@ export async function decideRequest(
   const unconnected = categories.includes('networked') && resolved.authority.network.kind === 'none';
   const hints = unconnected ? [reason] : [];
   if (action !== 'require_approval') return plainPermission(decision, hints);
+  const { approvedCall } = request;
+  if (approvedCall !== undefined) return { ...plainPermission(decision, hints), approval: approvedCall };
   // Seldom needed, and every command would pay for it.
   const { awaitApproval } = await import('./await-approval.js');
   const { id, network, by, ...confirming } = await awaitApproval({ host, place, resolved, request, decided });

@@ -25,6 +25,8 @@ const caller = {
     trees: [],
     pending: [],
     calledTool: 'x',
+    toolCall: { name: 'other', cap: [] },
+    approvedCall: 'a1',
     stdin: 'inherit',
     siblings: true,
     cache: 'share',
@@ -53,7 +55,7 @@ const common = {
     isBeside: true,
     view: undefined,
   },
-  ...{ calledTool: undefined, alone: undefined, wait: false },
+  ...{ calledTool: undefined, toolCall: undefined, approvedCall: undefined, alone: undefined, wait: false },
 };
 /** Without what is a function of its own for each. */
 const plain = ({ onStarted, onApproval, ...rest }: { readonly onStarted?: unknown; readonly onApproval?: unknown }) => {
@@ -86,6 +88,14 @@ it('a command beside its caller has all that is its caller’s, but for what the
   const elsewhere = besideRequest(caller, { ...command, directory: "/it's", timeoutMilliseconds: 400 }, '/work');
   assert.deepEqual([elsewhere.shell, elsewhere.timeoutMilliseconds], ["cd -- '/it'\\''s' || exit 1\nmake", 400]);
   assert.equal(besideRequest(caller, { ...command, timeoutMilliseconds: 600 }, '/work').timeoutMilliseconds, 500);
+});
+
+it('a tool runs by the approval of the call that it is run for, and no other command does', () => {
+  const called = { ...caller, toolCall: { name: 'x', cap: [] } };
+  assert.equal(toolRequest(called, tool, program, 9).approvedCall, 'a1');
+  assert.equal(toolRequest(caller, tool, program, 9).approvedCall, undefined);
+  const command: BesideCommand = { text: 'x', directory: '/work', onOutput: heard, signal };
+  assert.equal(besideRequest(called, command, '/work').approvedCall, undefined);
 });
 
 it('it ends with its caller, also one that had gone before it started', () => {

@@ -41,6 +41,8 @@ function asked({ timeoutMilliseconds, onOutput, signal }: Common, request: Pick<
     isBeside: true,
     view: undefined,
     calledTool: undefined,
+    toolCall: undefined,
+    approvedCall: undefined,
     alone: undefined,
     wait: false,
   } as const;
@@ -60,14 +62,17 @@ export function besideRequest(request: ExecRequest, command: BesideCommand, star
   return { ...request, ...asked(command, request), argv: shellCommand(shell), shell, stdin: 'nothing' };
 }
 
-type Caller = Pick<ExecRequest, 'cwd' | 'fork' | 'weakened' | 'approvalMilliseconds' | 'timeoutMilliseconds'>;
+type Caller = Pick<
+  ExecRequest,
+  'cwd' | 'fork' | 'weakened' | 'approvalMilliseconds' | 'timeoutMilliseconds' | 'toolCall' | 'approvedCall'
+>;
 
 /**
  * With the tool's own grants, for no one, and of its caller's the fork alone. `stdin` is a descriptor that holds its
  * input.
  */
 export function toolRequest(
-  { cwd, fork, approvalMilliseconds, weakened, ...request }: Caller,
+  { cwd, fork, approvalMilliseconds, weakened, toolCall, approvedCall, ...request }: Caller,
   command: ToolCommand | (ServerCommand & { readonly timeoutMilliseconds?: undefined }),
   program: SharedPath,
   stdin: number,
@@ -79,6 +84,8 @@ export function toolRequest(
     cwd,
     fork,
     weakened,
+    // Of a call that was approved no one is asked again; of another tool everyone is.
+    approvedCall: toolCall?.name === command.name ? approvedCall : undefined,
     environmentAdditions: [],
     stdin,
     // Bound by an approval, and shown with the question. A server reads one call after the other.

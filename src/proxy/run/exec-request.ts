@@ -8,6 +8,7 @@ import type { JailLayer } from '../../jail/plan.js';
 import type { CacheKeeping } from '../../vault/fork-trees.js';
 import type { Progress } from '../../vault/tree/tree.js';
 import type { AgentView, ForkWork } from '../agent-views.js';
+import type { ToolCall } from '../approval/approval-binding.js';
 import type { ApprovalRequest } from '../approval/await-approval.js';
 import type { AskedTree } from '../asked-tree.js';
 import type { ApartTool } from '../grants/apart-view.js';
@@ -48,6 +49,10 @@ export interface ExecRequest extends Pick<ApprovalRequest, 'approvalMilliseconds
   readonly isBeside?: boolean | undefined;
   /** A tool that the command calls for a person, who has no agent: all that it sees at /ctx. */
   readonly calledTool?: string | undefined;
+  /** The command is nothing but a person's call of this tool, which runs with what its cap says: one question covers both. */
+  readonly toolCall?: ToolCall | undefined;
+  /** The approval of the call that it is run for. */
+  readonly approvedCall?: string | undefined;
   /** What its agent sees at /ctx. */
   readonly view?: AgentView | undefined;
   /** What it reads: this process's stdin, unless it is to read nothing. */

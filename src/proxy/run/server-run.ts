@@ -33,7 +33,7 @@ export interface RunsBeside {
 /** On what its caller works on, where its cap says so; else apart from every workspace. */
 export async function runServer(
   host: Host,
-  caller: Pick<ExecRequest, 'cwd' | 'fork' | 'weakened'>,
+  caller: Pick<ExecRequest, 'cwd' | 'fork' | 'weakened' | 'toolCall' | 'approvedCall'>,
   command: ServerCommand,
   { execute, on }: RunsBeside,
 ): Promise<BesideEnd> {

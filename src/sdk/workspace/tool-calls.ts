@@ -26,13 +26,23 @@ function hitOf(host: Host, agent: string | undefined, name: string) {
   return { catalogue, viewer, hit };
 }
 
-/** Where the caller finds it. ENOENT where it has none of that name, EACCES where it may not call it; that is recorded. */
-export function calledPath(host: Host, agent: string | undefined, name: string): string {
+export interface CalledTool {
+  /** Where the caller finds it. */
+  readonly path: string;
+  /** What it has by its cap file. */
+  readonly cap: readonly string[];
+}
+
+/** ENOENT where the caller has none of that name, EACCES where it may not call it; that is recorded. */
+export function calledTool(host: Host, agent: string | undefined, name: string): CalledTool {
   const { recorder } = host;
-  const { viewer, hit } = hitOf(host, agent, name);
+  const { catalogue, viewer, hit } = hitOf(host, agent, name);
   const verdict = verdictOnTool(viewer, name, hit);
   const reason = hit.problem ?? (verdict.allowed ? undefined : coach(verdict.reason));
-  if (reason === undefined) return `/ctx/${hit.place}/${name}`;
+  if (reason === undefined) {
+    const cap = catalogue.control(hit.place, name, 'cap')?.read().toString('utf8') ?? '';
+    return { path: `/ctx/${hit.place}/${name}`, cap: cap.split('\n').filter((line) => line.trim() !== '') };
+  }
   const step = verdict.allowed ? 'object policy' : verdict.step;
   recorder.append({
     type: 'tool.call',

@@ -301,8 +301,8 @@ export class Workspace extends Fork {
         reason: 'this workspace was opened without an agent',
       });
     }
-    const { calledPath } = await import('./tool-calls.js');
-    return this.run([calledPath(this.#host, agent, name)], { ...options, input: JSON.stringify(input) });
+    const { calledTool } = await import('./tool-calls.js');
+    return this.run([calledTool(this.#host, agent, name).path], { ...options, input: JSON.stringify(input) });
   }
 
   /** An edit reads and writes: no other comes between. */
