@@ -33,6 +33,19 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'find . | sort'), '.\n./there\n');
   });
 
+  test('where the home is the root, as for a uid without a name in a container, a command has another home', async () => {
+    const project = stage.project('echo seen > a');
+    const env = { HOME: '/', XDG_CONFIG_HOME: join(stage.directory, 'root-configuration') };
+    const script = 'cat a; echo kept > "$HOME/of-command"; cd && pwd; test -r /usr/bin/env';
+    for (const options of [[], ['--keep']]) {
+      const { code, stdout, stderr } = await stage.ctx(project, ['exec', ...options, '--', 'sh', '-c', script], {
+        env,
+      });
+      assert.deepEqual([code, stdout], [0, 'seen\n/tmp\n'], stderr);
+    }
+    assert.equal((await stage.ctx(project, ['jail', 'stop'], { env })).code, 0);
+  });
+
   test('the store itself is refused', async () => {
     await stage.inside(stage.project(), 'true');
     const { code, stderr } = await stage.ctx(join(stage.store, 'vault'), ['exec', '--', 'true']);

@@ -30,10 +30,10 @@ interface Grants {
   readonly writes?: readonly string[];
 }
 
-async function enforced(path: readonly string[], grants: Grants = {}) {
+async function enforced(path: readonly string[], grants: Grants = {}, ownHome = home) {
   const host = {
     store: { directory: store },
-    home,
+    home: ownHome,
     architecture: 'x64',
     processes: 1024,
     operatorDirectories: [],
@@ -53,8 +53,8 @@ async function enforced(path: readonly string[], grants: Grants = {}) {
   return viewOf(request);
 }
 
-async function viewWith(path: readonly string[], grants?: Grants) {
-  return (await enforced(path, grants)).jail;
+async function viewWith(path: readonly string[], grants?: Grants, ownHome?: string) {
+  return (await enforced(path, grants, ownHome)).jail;
 }
 
 async function shares(path: readonly string[], grants?: Grants): Promise<string[]> {
@@ -150,6 +150,11 @@ describe('what a jail shows', () => {
       [read.environment['HOME'], read.shared.some(({ source }) => source === privateHome)],
       ['/tmp', false],
     );
+  });
+
+  it('is no private home over the root, where that is the home', async () => {
+    const { environment, shared } = await viewWith([], {}, '/');
+    assert.deepEqual([environment['HOME'], shared.some(({ target }) => target === '/')], ['/tmp', false]);
   });
 
   it('is never a writable directory above the store: renaming what is between would bring it to light', async () => {

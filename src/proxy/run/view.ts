@@ -128,9 +128,12 @@ interface ShownHome {
   readonly readOnly: readonly string[];
 }
 
-/** The home a command may write: the private one, unless the Authority shows the host's own. */
+/**
+ * The home a command may write: the private one, unless the Authority shows the host's own. In a container or a service without a user
+ * the home is `/`: a private one there would cover all that the jail has.
+ */
 function homeOf(view: View, home: string, own: string | AgentHome): ShownHome {
-  if (view.covering(home) !== undefined) {
+  if (home === '/' || view.covering(home) !== undefined) {
     return { home: view.accessTo(home) === 'write' ? home : '/tmp', shared: [], readOnly: [] };
   }
   const kind = { target: home, access: 'read write' } as const;
