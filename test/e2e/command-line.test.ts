@@ -33,7 +33,7 @@ forEitherUser((user) => {
 
   test('a program that is not there gives 127, one that cannot be executed 126', async () => {
     const project = stage.project(
-      'echo data > data; mkdir directory; printf "#!/no/such\\n" > script; chmod 755 script',
+      'echo data > data; mkdir directory; printf "#!/no/such\\n" > script; chmod 755 script; ln -s circle circle',
     );
     const cases = [
       [['no-such-program'], 127],
@@ -41,6 +41,9 @@ forEitherUser((user) => {
       [['./script'], 127],
       [['./data'], 126],
       [['./directory'], 126],
+      [['./data/below'], 126],
+      [['./circle'], 126],
+      [['x'.repeat(300)], 126],
     ] as const;
     for (const [argv, expected] of cases) {
       const { code, stderr } = await stage.ctx(project, ['exec', '--', ...argv]);

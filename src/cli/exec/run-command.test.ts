@@ -99,15 +99,19 @@ describe('a signal', () => {
 });
 
 it('a refusal ends as shells have it where it is about the program, and as every verb does otherwise', () => {
-  const refusal = (code: 'ENOENT' | 'EACCES' | 'ENOEXEC' | 'ECANCELED' | 'EINVAL', operation: string) =>
-    exitCodeOfRefusal(new ErrnoError(code, { operation, reason: '' }));
+  const refusal = (
+    code: 'ENOENT' | 'EACCES' | 'ENOEXEC' | 'ENOTDIR' | 'ELOOP' | 'ENAMETOOLONG' | 'ECANCELED' | 'EINVAL',
+    operation: string,
+  ) => exitCodeOfRefusal(new ErrnoError(code, { operation, reason: '' }));
   assert.deepEqual(
-    (['ENOENT', 'EACCES', 'ENOEXEC', 'ECANCELED', 'EINVAL'] as const).map((code) => [
-      refusal(code, 'exec'),
-      refusal(code, 'other'),
-    ]),
+    (['ENOENT', 'EACCES', 'ENOEXEC', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ECANCELED', 'EINVAL'] as const).map(
+      (code) => [refusal(code, 'exec'), refusal(code, 'other')],
+    ),
     [
       [127, undefined],
+      [126, undefined],
+      [126, undefined],
+      [126, undefined],
       [126, undefined],
       [126, undefined],
       [130, 130],

@@ -1,6 +1,6 @@
 /** A command of the command line, from its start to its exit code: signals, output as it comes, the report, a refusal. */
 import { constants } from 'node:os';
-import { ErrnoError } from '../../base/errno.js';
+import { type ErrnoCode, ErrnoError } from '../../base/errno.js';
 import { terminationGraceMilliseconds } from '../../base/limits/commands.js';
 import type { Host } from '../../sdk/host.js';
 import type { JailOptions, Started, WorkspaceOptions } from '../../sdk/options.js';
@@ -16,6 +16,8 @@ import type { Arguments } from '../verb.js';
 /** As shells have it, so that scripts can tell "not found" from "failed". */
 const commandNotFound = 127;
 const commandNotExecutable = 126;
+/** What the kernel says of a program that is there, or of a name that leads nowhere. */
+const notExecutable: ReadonlySet<ErrnoCode> = new Set(['EACCES', 'ENOEXEC', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG']);
 
 /**
  * Ctrl-C asks the command to stop; asked again it is told, and the third time everything inside is killed. Where the
@@ -54,7 +56,7 @@ class Interrupts {
 export function exitCodeOfRefusal(error: unknown): number | undefined {
   if (!(error instanceof ErrnoError)) return undefined;
   if (error.operation === 'exec' && error.code === 'ENOENT') return commandNotFound;
-  if (error.operation === 'exec' && (error.code === 'EACCES' || error.code === 'ENOEXEC')) return commandNotExecutable;
+  if (error.operation === 'exec' && notExecutable.has(error.code)) return commandNotExecutable;
   return error.code === 'ECANCELED' ? 128 + constants.signals.SIGINT : undefined;
 }
 
