@@ -2,6 +2,7 @@
 #include "carry.h"
 #include "keeper-place.h"
 #include "keeper-wire.h"
+#include "node.h"
 #include "stop-here.h"
 #include "store.h"
 
@@ -42,21 +43,6 @@ static int connect_to_keeper(const char *program) {
   return socket;
 }
 
-/* The one that execvp would start. */
-static bool find_node(struct stat *found) {
-  char path[PATH_MAX];
-  const char *rest = getenv("PATH");
-  while (rest && *rest) {
-    size_t length = strcspn(rest, ":");
-    /* A place without a name is the directory where the caller is. */
-    if (snprintf(path, sizeof path, "%.*s%snode", (int)length, rest, length > 0 ? "/" : "") < (int)sizeof path &&
-        access(path, X_OK) == 0 && stat(path, found) == 0 && S_ISREG(found->st_mode))
-      return true;
-    rest += length + (rest[length] == ':');
-  }
-  return false;
-}
-
 /* Beyond `ulimit -f` a write ends this process, also one to a file of memory. */
 static bool may_write_request(void) {
   struct rlimit bytes;
@@ -69,10 +55,11 @@ static bool may_write_request(void) {
  */
 static int write_request(int socket, int count, char **words) {
   struct stat node;
+  char node_path[PATH_MAX];
   char word[WORD_SIZE];
   char traits[TRAITS_SIZE];
   const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK;
-  const bool asks = may_write_request() && read_keeper_word(socket, word) && find_node(&node);
+  const bool asks = may_write_request() && read_keeper_word(socket, word) && find_node(node_path, &node);
   int file = asks ? memfd_create("request", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
   FILE *out = file < 0 ? NULL : fdopen(dup(file), "w");
   if (!out) return -1;

@@ -5,6 +5,7 @@
  */
 #include "keeper-place.h"
 #include "keeper.h"
+#include "node.h"
 #include "store.h"
 
 #include <fcntl.h>
@@ -194,8 +195,10 @@ static void run_keeper(const char *program, const char *key, const struct timesp
   if (!hold_word()) return;
   own_traits(traits);
   /* Without threads of V8's, which would not be in a copy of the process; and a call ends before these MB are full. */
-  execlp("node", "node", "--single-threaded", "--min-semi-space-size=4", script, program, store_text, key, traits,
-         (char *)NULL);
+  char *words[] = {"node",           "--single-threaded", "--min-semi-space-size=4", script,
+                   (char *)program,  store_text,          (char *)key,               traits,
+                   NULL};
+  start_node(words);
 }
 
 /* Of what decides how Node starts, the same as its callers have; and where it is found. */

@@ -15,6 +15,7 @@
 #include "input.h"
 #include "keeper.h"
 #include "kept-jails.h"
+#include "node.h"
 #include "output.h"
 #include "room.h"
 #include "stop-here.h"
@@ -369,7 +370,7 @@ int main(int argc, char **argv) {
   if (!words) return 70;
   words[0] = "node";
   memcpy(&words[1], &argv[1], (size_t)argc * sizeof *words);
-  execvp("node", words);
+  start_node(words);
   fprintf(stderr, "ctx: node cannot be started: %s\n", strerror(errno));
   return 69;
 }

@@ -7,15 +7,19 @@ function isMissing(error: unknown): boolean {
   return hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR') || hasCode(error, 'EACCES');
 }
 
-/** Undefined where there is nothing that we may see. */
+/**
+ * Undefined where there is nothing that we may see. A circle of links and a name that no path can have are nothing, too: a link in a
+ * directory of programs, or a line in a stranger's repository, would else be the end of every command.
+ */
 export function canonicalPath(path: string): string | undefined {
+  if (path.includes('\0')) return undefined;
   try {
     // Most of what is asked for is not there, and an exception costs more than a look.
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
     // Not Node's own walk: that one takes `..` off the text before it looks at links.
     return realpathSync.native(path);
   } catch (error) {
-    if (isMissing(error)) return undefined;
+    if (isMissing(error) || hasCode(error, 'ELOOP') || hasCode(error, 'ENAMETOOLONG')) return undefined;
     throw fromSystemError(error, 'resolve the path', path);
   }
 }

@@ -29,7 +29,7 @@ import { type ErrnoCode, ErrnoError, exitCodeFor, fromSystemError, hasCode, orDi
 import { freshDirectory, inParent } from './fresh-directory.js';
 import { cacheDirectory, checkInstallation, installedBuild, watchInstallation } from './installation.js';
 import { exactSize, parseSize } from './size-text.js';
-import { readSmallFile } from './small-file.js';
+import { readSmallFile, smallFileAt } from './small-file.js';
 import { isLast, walkPath } from './walk-path.js';
 
 let base = '';
@@ -115,8 +115,9 @@ describe('a path', () => {
       [canonicalPath(at('link')), canonicalPath(at('none')), canonicalPath(at('real/deep/file/x'))],
       [at('real'), undefined, undefined],
     );
-    for (const act of [canonicalPath, canonicalAncestor]) assert.throws(() => act(at('circle')), { code: 'ELOOP' });
-    assert.equal(canonicalPath(at('real/dangling')), undefined);
+    assert.throws(() => canonicalAncestor(at('circle')), { code: 'ELOOP' });
+    const nothing = ['real/dangling', 'circle', 'circle/x', 'x'.repeat(300), 'x/'.repeat(3000), 'a\0b'];
+    for (const path of nothing) assert.equal(canonicalPath(at(path)), undefined, path.slice(0, 20));
   });
 });
 
@@ -220,6 +221,11 @@ describe('a file', () => {
     for (const path of [at('pipe'), at(), '/dev/null'])
       assert.throws(() => readSmallFile(path, 100), { code: 'EINVAL' }, path);
     assert.throws(() => readSmallFile(at('none'), 100), { code: 'ENOENT' });
+    assert.equal(smallFileAt(at('small'), 100)?.length, 100);
+    symlinkSync('circle', at('circle'));
+    const none = [at('none'), at('circle'), at('circle/x'), at('x'.repeat(300)), at('small/x'), at('')];
+    for (const path of none) assert.equal(smallFileAt(path, 100), undefined, path.slice(-20));
+    assert.equal(smallFileAt(at('small'), 99), undefined);
   });
 });
 

@@ -1,6 +1,6 @@
 /** A file that came with a project, from whomever: read only where it is one, and small. A pipe in its place would be waited for without end. */
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
-import { ErrnoError } from './errno.js';
+import { ErrnoError, hasCode } from './errno.js';
 
 const { O_RDONLY, O_NONBLOCK, O_NOCTTY } = constants;
 
@@ -28,5 +28,17 @@ export function readSmallFile(path: string, mostBytes: number): string {
     return readFileSync(descriptor, 'utf8');
   } finally {
     closeSync(descriptor);
+  }
+}
+
+const notRead = ['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP', 'ENAMETOOLONG', 'EINVAL', 'EFBIG'] as const;
+
+/** Undefined where there is none that we may see: nothing, something else than a file, or a larger one. */
+export function smallFileAt(path: string, mostBytes: number): string | undefined {
+  try {
+    return readSmallFile(path, mostBytes);
+  } catch (error) {
+    if (notRead.some((code) => hasCode(error, code))) return undefined;
+    throw error;
   }
 }

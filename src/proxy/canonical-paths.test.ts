@@ -24,18 +24,15 @@ describe('a path that somebody names', () => {
     assert.deepEqual(found.skipped, []);
   });
 
-  it('is skipped where nothing stands there, and refused where it is none or never ends', () => {
-    assert.deepEqual(canonicalPaths(['gone', '/no/such'], base).skipped, ['gone', '/no/such']);
+  it('is skipped where it leads to nothing, also in a circle, and refused where it is none', () => {
+    const gone = ['gone', '/no/such', 'work/loop', 'x'.repeat(300)];
+    assert.deepEqual(canonicalPaths(gone, base).skipped, gone);
     for (const path of ['', 'a\0b']) {
       assert.throws(
         () => canonicalPaths([path], base),
         (error) => hasCode(error, 'EINVAL'),
       );
     }
-    assert.throws(
-      () => canonicalPaths(['work/loop'], base),
-      (error) => hasCode(error, 'ELOOP'),
-    );
   });
 
   it('is, for a file that is yet to be made, in its deepest directory that exists', () => {

@@ -29,4 +29,18 @@ forEachUser((user) => {
     const { home } = stage;
     assert.equal(inside, `${home}/envs/own\n${home}/.local/share/pipx/venvs/piped\nmine\nother\nmine\n`);
   });
+
+  test('a link that leads to itself in PATH, in a cache or in a repository leads nowhere, and ends no command', async () => {
+    stage.shell(
+      stage.home,
+      'mkdir -p round/bin; cd round; ln -s tool bin/tool; ln -s loop loop; ln -s ../../bin/sh bin/mine',
+    );
+    const round = join(stage.home, 'round');
+    const env = { PATH: `${round}/bin:${round}/loop:${stage.environment['PATH']}`, CARGO_HOME: `${round}/loop` };
+    const project = stage.project('ln -s .git .git');
+    assert.equal(await stage.inside(project, 'tool 2>/dev/null || echo "code $?"', 0, { env }), 'code 127\n');
+    for (const verb of ['surface', 'preamble']) assert.equal((await stage.ctx(project, [verb], { env })).code, 0, verb);
+    const { code, stderr } = await stage.ctx(project, ['exec', '--', 'tool'], { env });
+    assert.equal(code, 126, stderr);
+  });
 });

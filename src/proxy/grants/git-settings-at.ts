@@ -3,7 +3,6 @@
  * outside, and values that hold credentials are left out. A file without any is shown as it is. Where one holds a credential none of
  * them is shown: git reads what is left from files that the jail makes.
  */
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { redactText } from '../../audit/redact.js';
 import { contains } from '../../authority/absolute-path.js';
@@ -20,8 +19,8 @@ import {
 } from '../../authority/git-settings.js';
 import { isKeptSecret } from '../../authority/program-paths.js';
 import { canonicalPath } from '../../base/canonical-path.js';
-import { fromSystemError, hasCode } from '../../base/errno.js';
 import { gitConfigurationBytes, gitConfigurationFiles } from '../../base/limits/store.js';
+import { smallFileAt } from '../../base/small-file.js';
 import { visible } from '../../base/visible-text.js';
 
 export interface GitSettings {
@@ -52,21 +51,7 @@ interface Reading {
   readonly notes: string[];
 }
 
-/** Undefined where there is none that we may read. */
-function textOf(path: string): string | undefined {
-  let file: number | undefined;
-  try {
-    // A pipe in its place must not hold us.
-    file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const about = fstatSync(file);
-    return about.isFile() && about.size <= gitConfigurationBytes ? readFileSync(file, 'utf8') : undefined;
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ENXIO'].some((code) => hasCode(error, code as 'ENOENT'))) return undefined;
-    throw fromSystemError(error, "read git's configuration", path);
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
-}
+const textOf = (path: string) => smallFileAt(path, gitConfigurationBytes);
 
 /** `user.signingKey` says which key signs, and is no secret: written so, it is a name like that of one. */
 function looksSecret(text: string): boolean {

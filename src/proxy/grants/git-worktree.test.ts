@@ -44,6 +44,12 @@ describe('what a linked worktree needs', () => {
       'another common directory': () => write(join(place, 'commondir'), '..\n'),
       'a missing one': () => rmSync(join(place, 'commondir')),
       'a link to itself': () => write(link, `gitdir: ${project}\n`),
+      'a path that none can be': () => write(link, 'gitdir: /a\0b\n'),
+      'a path longer than any': () => write(link, `gitdir: /${'x/'.repeat(3000)}\n`),
+      'a circle of links': () => {
+        rmSync(link);
+        symlinkSync('.git', link);
+      },
       'a long file': () => write(link, `gitdir: ${place}\n${' '.repeat(16 * 1024)}`),
     };
     for (const [what, damage] of Object.entries(damages)) {
@@ -114,6 +120,13 @@ describe('what a repository keeps elsewhere', () => {
       make();
       assert.deepEqual(needs(), []);
     }
+  });
+
+  it('is nothing where no path can lead there', () => {
+    write(join(project, '.git/config'), '[core]\n\thooksPath = /a\0b\n');
+    write(alternates, `/a\0b\n/${'x/'.repeat(3000)}\n${base}/circle\n`);
+    symlinkSync('circle', join(base, 'circle'));
+    assert.deepEqual(needs(), []);
   });
 
   it('is looked for in so many places and no more', () => {

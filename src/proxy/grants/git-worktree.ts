@@ -6,21 +6,13 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { contains } from '../../authority/absolute-path.js';
 import { canonicalPath } from '../../base/canonical-path.js';
-import { fromSystemError, hasCode } from '../../base/errno.js';
-import { readSmallFile } from '../../base/small-file.js';
+import { fromSystemError } from '../../base/errno.js';
+import { smallFileAt } from '../../base/small-file.js';
 
 /** Longer than any path, shorter than anything that is no such file. */
 const mostBytes = 16 * 1024;
 
-function textOf(path: string): string | undefined {
-  try {
-    return readSmallFile(path, mostBytes).replace(/\n$/, '');
-  } catch (error) {
-    const codes = ['ENOENT', 'EACCES', 'ENOTDIR', 'EINVAL', 'EFBIG'] as const;
-    if (codes.some((code) => hasCode(error, code))) return undefined;
-    throw error;
-  }
-}
+const textOf = (path: string) => smallFileAt(path, mostBytes)?.replace(/\n$/, '');
 
 const from = (base: string, path: string) => canonicalPath(posix.resolve(base, path));
 

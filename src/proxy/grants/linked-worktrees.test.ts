@@ -50,6 +50,10 @@ test('a file that does not name the repository in turn is not shown, whatever th
   worktree(git, 'silent', { file: 'text\n' });
   worktree(git, 'foreign', { file: `gitdir: ${join(top, 'app', '.git', 'worktrees', 'a')}\n` });
   worktree(git, 'long', { own: `${join(top, 'x'.repeat(20_000), '.git')}\n` });
+  worktree(git, 'longer', { own: `/${'x/'.repeat(3000)}.git\n` });
+  worktree(git, 'zero', { own: '/a\0b/.git\n' });
+  symlinkSync('round', join(top, 'round'));
+  worktree(git, 'circle', { own: `${join(top, 'round', '.git')}\n` });
   const real = worktree(git, 'real');
   symlinkSync(join(top, 'real'), join(top, 'link'));
   worktree(git, 'linked', { own: `${join(top, 'link', '.git')}\n` });

@@ -7,7 +7,7 @@ import { lstatSync, readdirSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { canonicalPath } from '../../base/canonical-path.js';
 import { hasCode } from '../../base/errno.js';
-import { readSmallFile } from '../../base/small-file.js';
+import { smallFileAt } from '../../base/small-file.js';
 import type { SharedPath } from '../../jail/plan.js';
 
 /** Longer than any path, shorter than anything that is no such file. */
@@ -16,7 +16,7 @@ const mostBytes = 16 * 1024;
 /** More than anybody has; a list that is longer was made by somebody else. */
 const mostWorktrees = 256;
 
-const expected = ['ENOENT', 'ENOTDIR', 'EACCES', 'EINVAL', 'EFBIG', 'ELOOP'] as const;
+const expected = ['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP'] as const;
 
 function orUndefined<T>(look: () => T): T | undefined {
   try {
@@ -29,11 +29,12 @@ function orUndefined<T>(look: () => T): T | undefined {
 
 /** What names a worktree came with the repository: believed only where the worktree names the repository in turn. */
 function fileOf(own: string): SharedPath | undefined {
-  const text = (path: string) => orUndefined(() => readSmallFile(path, mostBytes).replace(/\n$/, ''));
+  const text = (path: string) => smallFileAt(path, mostBytes)?.replace(/\n$/, '');
   const file = text(join(own, 'gitdir'));
   if (file === undefined || !posix.isAbsolute(file) || posix.basename(file) !== '.git') return undefined;
+  if (canonicalPath(file) !== file) return undefined;
   const about = orUndefined(() => lstatSync(file, { bigint: true }));
-  if (about?.isFile() !== true || canonicalPath(file) !== file) return undefined;
+  if (about?.isFile() !== true) return undefined;
   const named = /^gitdir: (\/.+)$/.exec(text(file) ?? '')?.[1];
   if (named === undefined || canonicalPath(named) !== canonicalPath(own)) return undefined;
   return { source: file, target: file, access: 'read only', identity: `${about.dev}:${about.ino}` };

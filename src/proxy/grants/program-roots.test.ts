@@ -31,6 +31,8 @@ for (const [name, target] of [
   ['key', join(home, '.ssh/id')],
   ['system', '/usr/bin/env'],
   ['dangling', '/no/such'],
+  ['circle', 'circle'],
+  ['long', 'x'.repeat(300)],
 ] as const)
   make(`own/${name}`, target);
 make('project/links/out', join(home, 'scripts/run'));

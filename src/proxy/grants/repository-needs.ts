@@ -7,24 +7,14 @@ import { posix } from 'node:path';
 import { contains } from '../../authority/absolute-path.js';
 import { gitKey, gitPath, parseGitSettings } from '../../authority/git-settings.js';
 import { canonicalPath } from '../../base/canonical-path.js';
-import { hasCode } from '../../base/errno.js';
 import { gitConfigurationBytes } from '../../base/limits/store.js';
-import { readSmallFile } from '../../base/small-file.js';
+import { smallFileAt } from '../../base/small-file.js';
 import { shellWord, visible } from '../../base/visible-text.js';
 
 /** More than any repository has. */
 const mostAlternates = 16;
 
-const expected = ['ENOENT', 'ENOTDIR', 'EACCES', 'EINVAL', 'EFBIG', 'ELOOP'] as const;
-
-function textOf(path: string): string {
-  try {
-    return readSmallFile(path, gitConfigurationBytes);
-  } catch (error) {
-    if (expected.some((code) => hasCode(error, code))) return '';
-    throw error;
-  }
-}
+const textOf = (path: string) => smallFileAt(path, gitConfigurationBytes) ?? '';
 
 function alternatesOf(repository: string): readonly string[] {
   const objects = posix.join(repository, 'objects');
