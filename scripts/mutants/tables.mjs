@@ -28,6 +28,7 @@ import { chosenTree } from './chosen-tree.mjs';
 import { chosenTree2 } from './chosen-tree2.mjs';
 import { chosenTwentieth } from './chosen-twentieth.mjs';
 import { chosenTwentyFirst } from './chosen-twenty-first.mjs';
+import { chosenTwentySecond } from './chosen-twenty-second.mjs';
 import { chosenVault } from './chosen-vault.mjs';
 import { chosenVault2 } from './chosen-vault2.mjs';
 import { table } from './table.mjs';
@@ -51,6 +52,7 @@ export const tables = [
   ...chosenNineteenth,
   ...chosenTwentieth,
   ...chosenTwentyFirst,
+  ...chosenTwentySecond,
   ...chosenFaces,
   ...chosenMoreFaces,
   ...chosenDecide,
