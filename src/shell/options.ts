@@ -46,8 +46,15 @@ function isTakenBack(list: string, { options }: Options): boolean {
   });
 }
 
+/** Of the first word, where it is one option by itself: among letters of a cluster one may be the value of another, as in `perl -iv`. */
+function firstAlone(given: Options): Options {
+  const first = given.options.filter(({ at }) => at === 0);
+  return { ...given, options: first.length === 1 ? first : [] };
+}
+
 /** The classes that a program has instead of its own, by its options. */
-export function onlyClasses({ only = {} }: Program, options: Options): string | undefined {
+export function onlyClasses({ only = {}, onlyFirst }: Program, given: Options): string | undefined {
+  const options = onlyFirst === true ? firstAlone(given) : given;
   return Object.entries(only).find(([list]) => hasOption(list, options) && !isTakenBack(list, options))?.[1];
 }
 

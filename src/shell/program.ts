@@ -10,6 +10,8 @@ export interface Program {
   readonly with?: Readonly<Record<string, string>>;
   /** Instead of `is` where one of the options is there. */
   readonly only?: Readonly<Record<string, string>>;
+  /** Those options count as the first word alone: what follows an operand is for the program that it runs. */
+  readonly onlyFirst?: boolean;
   /** Instead of `is` where it stands alone, at a terminal. */
   readonly bare?: string;
   /** Added where there are at least so many operands. */

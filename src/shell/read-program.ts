@@ -142,6 +142,11 @@ function subcommandOf({ subcommands = {} }: Program, called: readonly string[], 
   return named(subcommands, name) ?? (meant.length === 1 ? named(subcommands, meant[0] ?? '') : undefined);
 }
 
+function addedBy(program: Program, options: Options): Classes {
+  const added = Object.entries(program.with ?? {}).filter(([list]) => couldHaveOption(list, options));
+  return added.reduce((sum, [, letters]) => sum | classesOf(letters), readOnly);
+}
+
 function subcommandReading(program: Program, call: ProgramCall): Reading {
   const { called, words, text } = call;
   const options = optionsOf(program, words, true);
@@ -154,16 +159,17 @@ function subcommandReading(program: Program, call: ProgramCall): Reading {
     return unreadable(text, `the subcommand of ${called.join(' ')} is computed`);
   const own = readProgram({ ...program, subcommands: {} }, { ...call, words: words.slice(0, options.places[0]) });
   const known = name === undefined ? undefined : subcommandOf(program, called, name);
-  if (name === undefined || onlyClasses(program, options) !== undefined) return own;
+  if (name === undefined) return own;
+  // What it looks at is not read; what makes it act may be behind that.
+  if (onlyClasses(program, options) !== undefined)
+    return { ...own, classes: own.classes | addedBy(program, optionsOf(program, words, false)) };
   const rest = words.slice((options.places[0] ?? 0) + 1);
   const sub =
     known === undefined
       ? readProgram(program.otherwise ?? { is: program.is }, { ...call, called: [...called, name], words: rest })
       : readProgram(known, { ...call, called: [...called, name], words: rest });
   // Options before the subcommand can only add to it.
-  const added = Object.entries(program.with ?? {}).filter(([list]) => couldHaveOption(list, options));
-  const classes = added.reduce((sum, [, letters]) => sum | classesOf(letters), sub.classes);
-  return { ...sub, classes, parts: [...own.parts, ...sub.parts] };
+  return { ...sub, classes: sub.classes | addedBy(program, options), parts: [...own.parts, ...sub.parts] };
 }
 
 export function readProgram(program: Program, call: ProgramCall): Reading {

@@ -25,6 +25,7 @@ const container: Program = {
   why: containers,
   asking: `^$|^(${containerQuestions})( |$)`,
   only: { '--version': 'r' },
+  onlyFirst: true,
   with: { '-H --host': 'n' },
   values: `-H --host --context --log-level --config -f --file --filter --format -n --tail -p --project-name --profile \
 -l -c --connection --tlscacert --tlscert --tlskey --root --runroot --runtime --runtime-flag --storage-driver --storage-opt \
@@ -42,6 +43,12 @@ const service: Program = {
 const serviceQuestions =
   'status|show|show-environment|cat|help|get-default|is-active|is-enabled|is-failed|is-system-running|list|list-[a-z-]+|' +
   'timesync-status|session-status|user-status|seat-status|show-[a-z]+|tree|introspect';
+
+/** What is asked of `ip`, most of it by any start of a word: but `ip link s` sets. An object alone is listed. */
+const interfaceQuestions =
+  '^[a-z0-9_]*$|^[a-z0-9_]+ (l|li|lis|list|lst|ls|sh|sho|show|showdump|save|g|ge|get|h|he|hel|help)( |$)|' +
+  '^(a|addr|address|r|ro|route|rule|n|neigh|neighbour) s( |$)|^(netns|vrf) (identify|pids|list-id|monitor)( |$)|' +
+  '^monitor( |$)|^xfrm (state|policy)($| (list|get|count)( |$))|^mptcp (endpoint|limits) show( |$)';
 
 export const hostPrograms: Programs = {
   ...each('sudo doas pkexec', {
@@ -80,29 +87,52 @@ export const hostPrograms: Programs = {
     ...service,
     asking: `^$|^(${serviceQuestions})( |$)`,
   }),
-  ...each('service rc-service', { ...service, asking: '^[^ ]+ status$', only: { '--status-all': 'r' } }),
+  ...each('service rc-service', {
+    ...service,
+    asking: '^[^ ]+ status$',
+    only: { '--status-all': 'r' },
+    onlyFirst: true,
+  }),
   ...each('systemd-run dbus-send gdbus batch atd cron initctl', { is: 'h', why: services }),
   crontab: { is: 'h', why: services, only: { '-l': 'r' }, values: '-u' },
   at: { is: 'h', why: services, only: { '-l -V': 'r' }, values: '-q -f -t' },
   ...each('reboot shutdown poweroff halt init telinit', { is: 'h', why: services }),
-  ...each('modprobe insmod rmmod depmod kexec bpftrace stap', {
+  modprobe: {
     is: 'h',
     why: kernel,
-    only: { '-n --dry-run --show-depends -c --showconfig': 'r' },
-  }),
+    only: { '-n --dry-run --show --show-depends -D -c --showconfig': 'r' },
+  },
+  depmod: { is: 'h', why: kernel, only: { '-n --dry-run --show': 'r' } },
+  /** `kexec -c -l` loads: `-c` is not everywhere a question. */
+  ...each('insmod rmmod kexec', { is: 'h', why: kernel }),
+  /** They run a command, and trace it. */
+  ...each('bpftrace stap', { is: 'h', why: kernel, text: '-c', values: '-e -p -o -f -I -x -m -r -s -S -d -D -G -v' }),
   ...each('kmod bpftool', {
     is: 'h',
     why: kernel,
     asking: '^$|^(list|static-nodes|version|feature|\\S+( (show|list))?)$',
   }),
-  ...each('tcpdump tshark dumpcap', {
+  /** `-z` runs a program for each file that is full. */
+  tcpdump: {
+    is: 'h',
+    why: kernel,
+    only: { '-r -D --list-interfaces': 'r' },
+    with: { '-w': 'm' },
+    text: '-z',
+    values: '-r -i -w -c -s -C -G -W -F -V -Z -E -T -y -j -B -M --interface',
+    unsure: 'm',
+  },
+  ...each('tshark dumpcap', {
     is: 'h',
     why: kernel,
     only: { '-r --read-file -D --list-interfaces': 'r' },
-    values: '-r -i -w -c -Y -s',
+    /** `-X` loads a script. */
+    with: { '-w -X -F --export-objects --export-tls-session-keys --temp-dir': 'm' },
+    values: '-r -i -w -c -Y -s -z -X -F -T -e -E -f -R -o -d -a -b -B -J -j -K -N -H -C -G -O -S -t -u -U -W -y',
+    unsure: 'm',
   }),
   gcore: { is: 'm', matching: { '^1$': 'h' }, values: '-o', why: kernel },
-  sysctl: { is: 'r', with: { '-w --write -p --load --system': 'h' }, matching: { '=': 'h' }, why: kernel },
+  sysctl: { is: 'r', with: { '-w --write -p -f --load --system': 'h' }, matching: { '=': 'h' }, why: kernel },
   ...each('iptables ip6tables', {
     is: 'h',
     why: kernel,
@@ -123,20 +153,32 @@ export const hostPrograms: Programs = {
     why: kernel,
     only: { '--state --list-all --list-ports --list-services --get-zones': 'r' },
   },
-  ip: { is: 'r', matching: { '^(set|add|del|delete|flush|replace|change|exec)$': 'h' }, why: kernel },
+  /** It takes any start of a word, and has more that act than ask: `ip a a 10.0.0.1 dev lo`, `ip netns e x rm a`. */
+  ip: {
+    is: 'h',
+    dashes: 'single',
+    asking: interfaceQuestions,
+    with: { '-b -ba -bat -batc -batch --batch': 'h' },
+    values: '-n -netns -f -family -l -loops -rc -rcvbuf -b -batch',
+    why: kernel,
+  },
   ifconfig: { is: 'r', operands: { 2: 'h' }, why: kernel },
   route: { is: 'r', matching: { '^(add|del|flush)$': 'h' }, why: kernel },
-  arp: { is: 'r', with: { '-d --delete -s --set': 'h' }, why: kernel },
+  arp: { is: 'r', with: { '-d --delete -s --set -f --file': 'h' }, why: kernel },
   hostname: { is: 'r', operands: { 1: 'h' }, with: { '-F --file -b': 'h' }, why: kernel },
   dmesg: {
     is: 'r',
-    with: { '-C --clear -c --read-clear -n --console-level -D -E': 'h' },
+    with: { '-C --clear -c --read-clear -n --console-level -D --console-off -E --console-on': 'h' },
     values: '-l -f -s',
     why: kernel,
   },
   journalctl: {
     is: 'r',
-    with: { '--vacuum-size --vacuum-time --vacuum-files --rotate --flush --setup-keys': 'h' },
+    with: {
+      '--vacuum-size --vacuum-time --vacuum-files --rotate --flush --sync --setup-keys': 'h',
+      '--relinquish-var --smart-relinquish-var --update-catalog': 'h',
+      '--cursor-file': 'm',
+    },
     why: services,
   },
   ...each('useradd userdel usermod adduser deluser groupadd groupdel groupmod chpasswd visudo vipw gpasswd', {

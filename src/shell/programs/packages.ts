@@ -89,7 +89,7 @@ const pipCommands: Programs = {
   config: runs,
 };
 
-const interpreter: Program = { is: 'm', bare: 'mi', only: { '--version --help -h': 'r' } };
+const interpreter: Program = { is: 'm', bare: 'mi', only: { '--version --help -h': 'r' }, onlyFirst: true };
 const toolRunner: Program = { is: 'm', subcommands: { run: { is: 'm', runs: 0 } }, otherwise: fetches };
 const reader = '-c -e -m -r -X -W -I -E -F -M';
 
@@ -198,6 +198,7 @@ export const packagePrograms: Programs = {
     {
       is: 'm',
       only: { '--version --help': 'r' },
+      onlyFirst: true,
     },
   ),
 };

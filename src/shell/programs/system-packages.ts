@@ -12,6 +12,8 @@ const installs: Program = {
   why: system,
   asking: `^$|^(${questions})( |$)`,
   only: { '--version --prefix --cellar --repository': 'r' },
+  /** `flatpak run APP --version` */
+  onlyFirst: true,
 };
 
 /** Options of each before its subcommand: a word that is taken for a question while it is a value hides what is asked. */
@@ -27,15 +29,20 @@ const simulates = {
   '--version -v -h -s --simulate --just-print --dry-run --no-act --recon --print-uris': 'r',
 } as const;
 
+/** Settings name programs, `Dir::Bin::dpkg` for one. */
+const aptRuns = { '-o --option -c --config-file': 'm' } as const;
+
 const apt: Program = {
   ...installs,
   only: simulates,
+  onlyFirst: false,
+  with: aptRuns,
   values: aptValues,
   subcommands: {
-    ...each(questions.replaceAll('|', ' '), { is: 'r' }),
+    ...each(questions.replaceAll('|', ' '), { is: 'r', with: aptRuns, values: aptValues }),
     ...each('download source changelog', { is: 'mn' }),
   },
-  otherwise: { is: 'hn', why: system, only: simulates, values: aptValues },
+  otherwise: { is: 'hn', why: system, only: simulates, with: aptRuns, values: aptValues },
 };
 
 export const systemPackagePrograms: Programs = {
@@ -62,7 +69,15 @@ export const systemPackagePrograms: Programs = {
       '-x --extract -X --vextract -e --control -b --build -R --raw-extract': 'm',
     },
   },
-  rpm: { is: 'h', why: system, only: { '-q --query -V --verify -E --eval --showrc -K --checksig': 'r' } },
+  /** Macros can run programs: `rpm -E '%(rm -rf a)'`. */
+  rpm: {
+    is: 'h',
+    why: system,
+    only: { '-q --query -V --verify --showrc -K --checksig': 'r', '-E --eval': 'm' },
+    with: { '-D --define --predefine -E --eval --load --macros --rcfile': 'm' },
+    text: '--pipe',
+    values: '-D --define --predefine -E --eval --load --macros --rcfile --qf --queryformat -r --root --dbpath',
+  },
   'update-alternatives': { is: 'h', why: system, only: { '--list --display --query --get-selections': 'r' } },
   ldconfig: { is: 'h', why: system, only: { '-p --print-cache': 'r', '-n': 'm' } },
   ...each('update-grub grub-install dracut mkinitramfs', { is: 'h', why: system }),
