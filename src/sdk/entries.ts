@@ -22,7 +22,7 @@ import { atOnce, type Entries, giving, later, methodsOf } from './checked-face.j
 import type { Agents } from './operator/agents.js';
 import type { Approvals, GrantOptions, Reply } from './operator/approvals.js';
 import type { HarnessOptions, Profiles } from './operator/harness.js';
-import type { NewObject, Objects } from './operator/objects.js';
+import type { LocatedObject, NewObject, Objects } from './operator/objects.js';
 import type { Operator } from './operator/operator.js';
 import type { AuditRecord, FindOptions, RecordOptions } from './operator/record.js';
 import { actions, type NewRule, type Rules } from './operator/rules.js';
@@ -170,8 +170,9 @@ const agentGrant: Shape = (value, at) => {
   oneOf(...Object.keys(shapes))(kind, `${at}.kind`);
   shapes[String(kind)]?.(value, at);
 };
-/** Who writes a file is said by ctx itself, and never by a caller. */
-type AsOperator<Face extends Objects> = Omit<Face, 'set'> & {
+/** Who writes a file, and whether they may, is said by ctx itself, and never by a caller. */
+type AsOperator<Face extends Objects> = Omit<Face, 'make' | 'set'> & {
+  make(name: string, given?: NewObject): Promise<LocatedObject>;
   set(name: string, file: string, text: string, directory?: string): Promise<void>;
 };
 const objectMethods = methodsOf<AsOperator<Objects>>()({

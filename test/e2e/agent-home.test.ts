@@ -245,8 +245,9 @@ forEachUser((user) => {
       const adding = `mkdir /var/lib/root; ${asRoot} > /dev/null;`;
       assert.match(await withSystem(adding, ...echo), /^0 mcp\.machine\.echo\nmcp\.machine\.echo\.d\nhi\n/);
       assert.match(await withSystem(adding, 'tool', 'source', 'list'), /machine/);
-      // Also where root's umask is for root alone, and nothing is there yet.
-      const strict = `rm -rf /var/lib/ctxfs; umask 077; ${adding} ${root} tool new own --exec /bin/true >&2; umask 022;`;
+      // Also where root's umask is for root alone, and nothing is there yet, or what is no user's but root's.
+      const first = `umask 077; mkdir -p /var/lib/root; ${root} rules add deny -- x >&2`;
+      const strict = `rm -rf /var/lib/ctxfs; ${first}; ${asRoot} > /dev/null; ${root} tool new own --exec /bin/true >&2; umask 022;`;
       const described = 'ls /ctx/tool; cat /ctx/tool/mcp.machine.echo.d/description; ';
       assert.match(
         await withSystem(strict, ...echo.slice(0, -1), described + echo.at(-1)),

@@ -1,12 +1,12 @@
 /** The operator's rules on disk: one file beside the agents, in no jail. Read for every command; there mostly is none. */
 
 import { closeSync, openSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
 import { loadFileLock } from '../../base/file-lock.js';
 import { rulesLockMilliseconds } from '../../base/limits/decisions.js';
-import { makeDirectory } from '../../base/make-directory.js';
 import { parseJson } from '../../base/shape.js';
+import { makeObjectRoot } from '../../vault/store/store-place.js';
 import type { Host } from '../host.js';
 import { parseRules, printRules, type Rule } from './decision-rule.js';
 
@@ -26,7 +26,7 @@ function changeRules(
   change: (rules: readonly Rule[]) => readonly Rule[],
 ): void {
   const file = rulesFile(host);
-  makeDirectory(dirname(file));
+  makeObjectRoot(host.root);
   const path = join(host.root, 'rules.lock');
   const descriptor = openSync(path, 'a', 0o600);
   try {

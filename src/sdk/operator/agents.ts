@@ -30,6 +30,7 @@ import { recordedRefusal } from '../../proxy/report/recorded-refusal.js';
 import { type RecordedVerb, recordedAct } from '../../workspace/recorded-verb.js';
 import { currentDirectory } from '../current-directory.js';
 import { assertOwnAgent, assertWithinParent } from './agent-creation.js';
+import { whileChanging } from './changing-objects.js';
 import { Objects } from './objects.js';
 import { recordedFiles } from './recorded-files.js';
 
@@ -54,7 +55,11 @@ export class Agents extends Objects {
   }
 
   /** Gives an agent one thing more; a child also what its parent has not. `directory`: where its reach is compared. */
-  async grant(name: string, grant: AgentGrant, directory = currentDirectory()): Promise<ChangedAgent> {
+  grant(name: string, grant: AgentGrant, directory = currentDirectory()): Promise<ChangedAgent> {
+    return whileChanging(this.#host, () => this.#grant(name, grant, directory));
+  }
+
+  async #grant(name: string, grant: AgentGrant, directory: string): Promise<ChangedAgent> {
     const object = this.#found(name);
     const agent = readAgent(object);
     const textOf = (file: string) => readControlText(object, file) ?? '';
@@ -76,7 +81,11 @@ export class Agents extends Objects {
   }
 
   /** Takes it away again, and what was granted as a supervisor for it. */
-  async revoke(name: string, grant: AgentGrant): Promise<ChangedAgent> {
+  revoke(name: string, grant: AgentGrant): Promise<ChangedAgent> {
+    return whileChanging(this.#host, () => this.#revoke(name, grant));
+  }
+
+  #revoke(name: string, grant: AgentGrant): ChangedAgent {
     const object = this.#found(name);
     const agent = readAgent(object);
     const checked = this.#checked(grant, resolve);

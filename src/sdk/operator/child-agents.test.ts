@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { after, it } from 'node:test';
 import { ErrnoError } from '../../base/errno.js';
 import { childrenOfAgent } from '../../base/limits/objects.js';
-import type { Host } from '../../proxy/host.js';
+import { testHost } from '../../proxy/host-fixture.js';
 import { createChild } from './child-agents.js';
 
 const root = mkdtempSync(join(tmpdir(), 'ctx-children-'));
 after(() => rmSync(root, { recursive: true, force: true }));
-const host = { root, uid: 1000, gid: 1000 } as Host;
+const { host } = testHost({ root, uid: 1000, gid: 1000 });
 
 function place(name: string, parent: string): void {
   const directory = join(root, 'agent', `${name}.d`);

@@ -24,14 +24,15 @@ export async function createChild(
   directory: string,
 ): Promise<LocatedObject> {
   const { tier } = requireObject(host, 'agent', parent);
-  if (childrenOf(host, parent).length >= childrenOfAgent) {
+  const allowed = () => {
+    if (childrenOf(host, parent).length < childrenOfAgent) return;
     throw new ErrnoError('EDQUOT', {
       operation: `agent ${name}`,
       reason: `agent ${parent} has ${childrenOfAgent} children, as many as one may make`,
       remedy: 'an operator removes some: ctx agent rm NAME',
     });
-  }
-  const made = await new Agents(host).make(name, { parent, spec, tier, directory, file: 'the input' });
+  };
+  const made = await new Agents(host).make(name, { parent, spec, tier, directory, file: 'the input' }, allowed);
   return { ...made, directory: `/ctx/${made.shown}` };
 }
 
@@ -52,19 +53,21 @@ export async function setOfDescendant(
   text: string,
   directory: string,
 ): Promise<void> {
-  const viewer = agentViewer(host, writer, () => host.now().getTime()).viewer();
-  const catalogue = wholeCatalogue(host);
-  const verdict = verdictOnAgent(catalogue, viewer, name, 'write');
-  await recordedRefusal(
-    host,
-    () => ({ type: 'agent.set', object: `agent/${name}`, agent: writer, facts: { file, by: `agent:${writer}` } }),
-    () => {
-      if (!verdict.allowed) refuseWrite(name, tell(verdict));
-      const line = lineBelow(catalogue, viewer, writer, name);
-      if (line === undefined) refuseWrite(name, `it does not descend from ${writer}`);
-      const supervised = line.find((each) => agentNamed(host, each).supervised.length > 0);
-      if (supervised !== undefined) refuseWrite(name, `a supervisor gave ${supervised} more; an operator changes it`);
-    },
-  );
-  await new Agents(host).set(name, file, text, directory, `agent:${writer}`);
+  const allowed = async () => {
+    const viewer = agentViewer(host, writer, () => host.now().getTime()).viewer();
+    const catalogue = wholeCatalogue(host);
+    const verdict = verdictOnAgent(catalogue, viewer, name, 'write');
+    await recordedRefusal(
+      host,
+      () => ({ type: 'agent.set', object: `agent/${name}`, agent: writer, facts: { file, by: `agent:${writer}` } }),
+      () => {
+        if (!verdict.allowed) refuseWrite(name, tell(verdict));
+        const line = lineBelow(catalogue, viewer, writer, name);
+        if (line === undefined) refuseWrite(name, `it does not descend from ${writer}`);
+        const supervised = line.find((each) => agentNamed(host, each).supervised.length > 0);
+        if (supervised !== undefined) refuseWrite(name, `a supervisor gave ${supervised} more; an operator changes it`);
+      },
+    );
+  };
+  await new Agents(host).set(name, file, text, directory, { by: `agent:${writer}`, allowed });
 }

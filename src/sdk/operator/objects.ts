@@ -28,6 +28,7 @@ import { makeSystemObjects } from '../../vault/store/store-place.js';
 import { type RecordedVerb, recordedAct } from '../../workspace/recorded-verb.js';
 import { currentDirectory } from '../current-directory.js';
 import { assertMayCreate, assertOwnAgent, assertWithinParent } from './agent-creation.js';
+import { whileChanging } from './changing-objects.js';
 import { recordedFiles, recordedText } from './recorded-files.js';
 import { type ToolWithoutFiles, toolsWithoutFiles, toolWithoutFiles } from './tools-without-files.js';
 
@@ -45,6 +46,14 @@ export interface NewObject {
   readonly parent?: string | undefined;
   /** Of a child: where its reach is compared with its parent's; without one, where this process is. */
   readonly directory?: string | undefined;
+}
+
+type Allowed = () => Promise<void> | void;
+
+/** Who it is, for the record, and whether they may. */
+export interface OtherWriter {
+  readonly by?: string | undefined;
+  readonly allowed?: Allowed | undefined;
 }
 
 /** Where it is: a tool that is in no tier has no directory. */
@@ -128,7 +137,15 @@ export class Objects {
     return texts;
   }
 
-  async make(name: string, given: NewObject = {}): Promise<LocatedObject> {
+  /** `allowed` is asked first, while nobody else changes objects. */
+  make(name: string, given: NewObject = {}, allowed: Allowed = () => undefined): Promise<LocatedObject> {
+    return whileChanging(this.#host, async () => {
+      await allowed();
+      return this.#make(name, given);
+    });
+  }
+
+  async #make(name: string, given: NewObject): Promise<LocatedObject> {
     const { tier = 'system', parent } = given;
     parseObjectName(name);
     const facts = { tier, ...(parent === undefined ? {} : { parent }) };
@@ -193,15 +210,21 @@ export class Objects {
     throw new ErrnoError('EPERM', { operation, reason: `${file} ${who}` });
   }
 
-  /** Writes one of its files, where what comes out is whole and within what its maker has. */
-  async set(
+  /** Writes one of its files, where what comes out is whole and within what its maker has. `other`: where that is not the operator. */
+  set(
     name: string,
     file: string,
     text: string,
     directory = currentDirectory(),
-    /** Who writes it, where that is not the operator: for the record. */
-    by?: string | undefined,
+    other: OtherWriter = {},
   ): Promise<void> {
+    return whileChanging(this.#host, async () => {
+      await other.allowed?.();
+      await this.#set(name, file, text, directory, other.by);
+    });
+  }
+
+  async #set(name: string, file: string, text: string, directory: string, by: string | undefined): Promise<void> {
     const object = requireObject(this.#roots, this.#kind, name);
     this.#checkWritable(name, file);
     const was = recordedText(readControlText(object, file) ?? '');

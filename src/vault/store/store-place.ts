@@ -101,13 +101,22 @@ export function isForEveryUser(root: string): boolean {
 }
 
 /** What root keeps there is read by every user, also where root's umask keeps new files from them. */
+function makeForEveryUser(directory: string): void {
+  if (existsSync(directory)) return;
+  makeDirectory(directory, 0o755);
+  chmodSync(directory, 0o755);
+}
+
 export function makeSystemObjects(root: string, kind: string): void {
   if (!isForEveryUser(root)) return;
-  for (const directory of [root, join(root, kind)]) {
-    if (existsSync(directory)) continue;
-    makeDirectory(directory, 0o755);
-    chmodSync(directory, 0o755);
-  }
+  makeForEveryUser(root);
+  makeForEveryUser(join(root, kind));
+}
+
+/** Whatever comes into it first. */
+export function makeObjectRoot(root: string): void {
+  if (isForEveryUser(root)) makeForEveryUser(root);
+  else makeDirectory(root);
 }
 
 /** Where root made it, no one else may write it, and this user may read it; else it is as if it were not there. */
