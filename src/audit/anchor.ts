@@ -111,6 +111,13 @@ function compareExtended(counter: number, value: string, sealed: readonly Anchor
   ];
 }
 
+/** Whether there is anything to compare a record with: one that is behind by its only seal says nothing of it. */
+export function holdsHead(state: AnchorState): boolean {
+  if (state.kind === 'points') return state.points.length > 0;
+  // A counter counts on from where it was defined.
+  return state.kind === 'extended' && state.value !== nothingExtended;
+}
+
 /** `sealed`: what the host chain says this anchor was given, without what failed. */
 export function compareAnchor(
   state: AnchorState,

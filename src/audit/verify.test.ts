@@ -3,7 +3,7 @@ import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { fileAnchor } from './anchor/file-anchor.js';
-import type { Anchor, AnchorState } from './anchor.js';
+import { type Anchor, type AnchorState, nothingExtended } from './anchor.js';
 import { isTornName, segmentName } from './layout.js';
 import { directoryReader } from './reader.js';
 import { layers } from './record.js';
@@ -146,6 +146,30 @@ describe('an anchor of a record', () => {
     assert.equal(other.problems[0]?.seq, 99);
     const behind = verified(undefined, { anchors: [{ name: 'root', read: () => ({ kind: 'empty' }) }] });
     assert.deepEqual([behind.ok, behind.warnings.map(({ fault }) => fault)], [true, ['anchor']]);
+  });
+
+  it('proves something where it holds a head of this record, and only there', () => {
+    const nothing: Readonly<Record<string, Anchor['read']>> = {
+      empty: () => ({ kind: 'empty' }),
+      'no points': () => ({ kind: 'points', points: [] }),
+      'not extended': () => ({ kind: 'extended', counter: 0, value: nothingExtended }),
+      'not to be read': () => assert.fail('no such device'),
+    };
+    for (const [what, read] of Object.entries(nothing)) {
+      // One that seals name, and one that was set up and never given anything.
+      for (const name of ['root', 'new']) {
+        const real = fileAnchor(original.root, 'root');
+        const { ok, anchors, proves, cannot } = verified(undefined, {
+          anchors: name === 'root' ? [{ name, read }] : [real, { name, read }],
+        });
+        if (!ok) continue; // Of points and of a value nothing may be missing.
+        const named = (texts: readonly string[]) => texts.filter((text) => /anchored/.test(text));
+        assert.deepEqual(anchors, name === 'root' ? [] : ['root'], `${what}, ${name}`);
+        assert.equal(named(proves).length, anchors.length, `${what}, ${name}`);
+        assert.ok(!named([...proves, ...cannot]).some((text) => text.includes('new')), `${what}, ${name}`);
+        assert.equal(named(cannot).length, name === 'root' ? 1 : 0, `${what}, ${name}`);
+      }
+    }
   });
 });
 

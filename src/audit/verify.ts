@@ -2,7 +2,7 @@
  * The verifier: replays every chain, checks every seal, compares anchors and counters, and says what that proves and what it
  * does not. Reads only; never repairs. `scripts/verify-audit.py` does the same without a line of this code.
  */
-import { type Anchor, type AnchorState, compareAnchor } from './anchor.js';
+import { type Anchor, type AnchorState, compareAnchor, holdsHead } from './anchor.js';
 import { noDenials, parseDenials, type Totals, waiting } from './denials.js';
 import { type Body, Hasher, types } from './format.js';
 import { HostHistory, type KnownKey, type Seal } from './host-history.js';
@@ -190,16 +190,15 @@ function checkChain(
 function anchorFindings(
   history: HostHistory,
   anchors: VerifyRequest['anchors'],
-): { problems: Finding[]; warnings: Finding[]; unread: readonly string[] } {
+): { problems: Finding[]; warnings: Finding[]; holding: readonly string[] } {
   const problems: Finding[] = [];
   const warnings: Finding[] = [];
-  const unread: string[] = [];
+  const holding: string[] = [];
   for (const { name, read: readAnchor } of anchors) {
     let state: AnchorState;
     try {
       state = readAnchor();
     } catch (error) {
-      unread.push(name);
       warnings.push({
         fault: 'anchor',
         chain: hostChain,
@@ -207,6 +206,7 @@ function anchorFindings(
       });
       continue;
     }
+    if (holdsHead(state)) holding.push(name);
     const findings = compareAnchor(state, history.pointsOf(name), (seq) => history.headAt(seq), history.root);
     for (const { grave, seq, text } of findings) {
       (grave ? problems : warnings).push({
@@ -217,14 +217,14 @@ function anchorFindings(
       });
     }
   }
-  return { problems, warnings, unread };
+  return { problems, warnings, holding };
 }
 
 /** Anchors that seals tell of, with which nothing was compared. */
-function uncomparedFindings(unread: readonly string[], retired: readonly string[] | undefined) {
+function uncomparedFindings(absent: readonly string[], retired: readonly string[] | undefined) {
   const problems: Finding[] = [];
   const warnings: Finding[] = [];
-  for (const name of unread) {
+  for (const name of absent) {
     const found = (text: string): Finding => ({ fault: 'anchor', chain: hostChain, text: `anchor ${name}: ${text}` });
     if (retired === undefined)
       warnings.push(found('seals name this anchor, but it is not available here, so it was not compared'));
@@ -293,7 +293,7 @@ function statements(
     ...(anchors.unread.length === 0
       ? []
       : [
-          `that the record is the one that was anchored: nothing was compared with what could not be read (${anchors.unread.join(', ')})`,
+          `that the record is the one that was anchored: nothing was compared with what is empty or could not be read (${anchors.unread.join(', ')})`,
         ]),
     'that a record was true when it was written: any process that runs as you can write records',
     'what happened and was never recorded: paths that do not exist in a jail leave no trace',
@@ -326,15 +326,15 @@ export function verify({ reader, anchors, retired, trusted = [] }: VerifyRequest
   const own = checked.flatMap(({ problems }) => problems);
   const problems = hostIsBroken ? own.filter(({ fault, chain }) => chain === hostChain || fault !== 'chain') : own;
   const anchored = anchorFindings(history, anchors);
-  const unread = history.anchors.filter((named) => !anchors.some(({ name }) => name === named));
-  const uncompared = uncomparedFindings(unread, retired);
+  const absent = history.anchors.filter((named) => !anchors.some(({ name }) => name === named));
+  const uncompared = uncomparedFindings(absent, retired);
   const keys =
     hostIsBroken && history.root === undefined ? { problems: [], warnings: [] } : keyFindings(history, trusted);
   const all = [...problems, ...(hostIsBroken ? [] : [...anchored.problems, ...uncompared.problems]), ...keys.problems];
   const chains = checked.map(({ verdict }) => verdict);
   const given = anchors.map(({ name }) => name).filter((name) => history.pointsOf(name).length > 0);
-  const isUnread = (name: string) => anchored.unread.includes(name);
-  const read = given.filter((name) => !isUnread(name));
+  const read = given.filter((name) => anchored.holding.includes(name));
+  const unread = given.filter((name) => !read.includes(name));
   return {
     version: 1,
     ok: all.length === 0,
@@ -349,7 +349,7 @@ export function verify({ reader, anchors, retired, trusted = [] }: VerifyRequest
     keys: history.keys,
     anchors: read,
     ...(all.length === 0
-      ? statements(chains, history, { read, unread: given.filter(isUnread) }, trusted.length > 0)
+      ? statements(chains, history, { read, unread }, trusted.length > 0)
       : {
           proves: ['that something is wrong: see the first problem'],
           cannot: ['who did it, and what was there before'],

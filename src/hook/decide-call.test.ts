@@ -7,7 +7,7 @@ import { decideCall, type HookRules } from './decide-call.js';
 import { surfaceGrants } from './grants.js';
 import { jailed } from './jailed-command.js';
 import { withProtected } from './protected-paths.js';
-import { resolvePath } from './resolve-path.js';
+import { type FoundPlace, resolvePath } from './resolve-path.js';
 
 const surface = makeSurface({
   cwd: '/srv/app',
@@ -96,26 +96,33 @@ describe('a decision about paths', () => {
 
   it('denies a walk through a directory in which a mount covers what is there', async () => {
     const covered = ['/srv/app/src/covered', '/srv/app/src/missing'];
-    const given = (found: string) => {
+    const given = (found: FoundPlace) => {
       const plain = rules();
       const elsewhere = (path: string) => covered.filter((each) => each.startsWith(`${path}/`));
-      const look = async (place: string) => (place === covered[1] ? 'missing' : found) as 'missing' | 'directory';
+      const look = (place: string): FoundPlace => (place === covered[1] ? { kind: 'missing' } : found);
       return {
         ...plain,
         grants: { ...plain.grants, elsewhere },
         resolve: (path: string) =>
-          resolvePath(path, async (place) => ({ kind: covered.includes(place) ? await look(place) : 'directory' })),
+          resolvePath(path, async (place) => (covered.includes(place) ? look(place) : { kind: 'directory' })),
       };
     };
+    const there: readonly FoundPlace[] = [
+      { kind: 'directory' },
+      { kind: 'other' },
+      { kind: 'link', target: '/srv/app' },
+      // Nor where it cannot be known: a walker may see more than we do.
+      { kind: 'link', target: 'covered' },
+      { kind: 'link', target: '/proc/1/root' },
+      { kind: 'unknown', fault: 'a part of the path cannot be read (EACCES)' },
+    ];
+    const covers = /holds \/srv\/app\/src\/covered, where .* else/;
     for (const access of ['read', 'write'] as const)
-      await denied(
-        paths('src', access, { tree: true }),
-        /holds \/srv\/app\/src\/covered, where .* else/,
-        given('directory'),
-      );
-    assert.equal((await decide(paths('src', 'read', { tree: true }), given('missing'))).decision, 'allow');
-    assert.equal((await decide(paths('src', 'read'), given('directory'))).decision, 'allow');
-    assert.equal((await decide(paths('src/other', 'read', { tree: true }), given('directory'))).decision, 'allow');
+      for (const found of there) await denied(paths('src', access, { tree: true }), covers, given(found));
+    const directory = given({ kind: 'directory' });
+    assert.equal((await decide(paths('src', 'read', { tree: true }), given({ kind: 'missing' }))).decision, 'allow');
+    assert.equal((await decide(paths('src', 'read'), directory)).decision, 'allow');
+    assert.equal((await decide(paths('src/other', 'read', { tree: true }), directory)).decision, 'allow');
   });
 
   it('denies a walk through a directory that holds something hidden', async () => {

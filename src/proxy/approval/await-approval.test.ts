@@ -1,5 +1,7 @@
 /** From a request to a person's answer and to the permission, with a store, a record and a fork. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once as first } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -13,7 +15,7 @@ import { answerApproval, approvalsOf, settledAnswer } from './answer-approval.js
 import { type Asked, statusOf } from './approval.js';
 import type { ApprovalRequest, Spoken } from './await-approval.js';
 import { decideRequest, permissionToPrepare } from './decide-request.js';
-import { makeRule } from './decision-rule.js';
+import { makeRule, printRules } from './decision-rule.js';
 import { directoryState } from './directory-state.js';
 import { addRule, readRules, removeRule } from './rules-file.js';
 
@@ -395,5 +397,26 @@ describe('the rules of the operator', () => {
     assert.deepEqual(readRules(other), [two], 'what cannot be read back is not written');
     writeFileSync(file, '{"version":2,"rules":[]}');
     assert.throws(() => readRules(other), { code: 'EINVAL' });
+  });
+
+  it('are changed by one at a time: what another process adds meanwhile stays', async () => {
+    const { host: other } = testHost();
+    const [theirs, own, gone] = ['a', 'b', 'c'].map((name) => makeRule('deny', '*', { command: [name] }));
+    assert.ok(theirs && own && gone);
+    addRule(other, gone);
+    const file = join(other.root, 'rules.json');
+    // It has read what is there, and writes that with a rule of its own half a second later.
+    const script = `echo held; sleep 0.5; printf '%s' "$1" > "$2"`;
+    const texts = [printRules([gone, theirs]), file];
+    for (const change of [() => addRule(other, own), () => removeRule(other, gone.id)]) {
+      const argv = [join(other.root, 'rules.lock'), 'sh', '-c', script, 'sh', ...texts];
+      const process = spawn('flock', argv, { stdio: ['ignore', 'pipe', 'inherit'] });
+      const ended = first(process, 'exit');
+      await first(process.stdout, 'data');
+      change();
+      assert.deepEqual(await ended, [0, null]);
+      texts[0] = printRules([gone, theirs, own]);
+    }
+    assert.deepEqual(readRules(other), [theirs, own]);
   });
 });

@@ -165,10 +165,16 @@ describe('the command of a secret', () => {
     const [sid, pid] = (await ended('ps -o sid= -p $$ | tr -d " "; echo $$')).stdout.split('\n');
     assert.equal(sid, pid);
     const child = join(directory, 'child');
-    const started = `sleep 60 & echo $! > '${child}.new'; mv '${child}.new' '${child}'; wait; echo x`;
-    const isThere = () => existsSync(`/proc/${readFileSync(child, 'utf8').trim()}/stat`);
+    // Longer than anything here is waited for: what ends by itself would look as if it had been ended.
+    const started = `sleep 3600 & echo $! > '${child}.new'; mv '${child}.new' '${child}'; wait; echo x`;
     const isGone = async () => {
-      while (isThere()) await new Promise((resolve) => setTimeout(resolve, 5));
+      const id = Number(readFileSync(child, 'utf8'));
+      const latest = performance.now() + 30_000;
+      while (existsSync(`/proc/${id}/stat`) && performance.now() < latest)
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      if (!existsSync(`/proc/${id}/stat`)) return;
+      process.kill(id, 'SIGKILL');
+      assert.fail('what it has started goes on');
     };
     assert.match((await ended(started, 500)).ended, /^it took longer/);
     await isGone();
