@@ -1,6 +1,6 @@
 /** An undo of an apply: what comes back, and that nothing the person has changed since is lost by it. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { findCheckpoint, rollBackFork } from '../forks/checkpoint.js';
@@ -93,6 +93,43 @@ describe('an undo', () => {
     );
     assert.deepEqual(listed(met.written), ['put d/a', 'put f']);
     assert.deepEqual(state().clashes, ['e/a']);
+  });
+
+  it('puts nothing back where the directory that it was in has gone, or is something else by now', async () => {
+    write('project/d/a', 'mine');
+    write('project/d/deep/a', 'mine');
+    write('project/d/stays', 'mine');
+    mkdirSync(at('project/elsewhere'));
+    await command((directory) => {
+      for (const name of ['d/a', 'd/deep/a']) rmSync(join(directory, name));
+    });
+    await apply();
+    const others: Readonly<Record<string, (path: string) => void>> = {
+      nothing: () => undefined,
+      'a file': (path) => writeFileSync(path, 'theirs'),
+      'a link': (path) => symlinkSync(at('project/elsewhere'), path),
+    };
+    for (const [what, make] of Object.entries(others)) {
+      for (const [directory, conflicts] of [
+        ['d/deep', ['d/deep/a']],
+        ['d', ['d/a', 'd/deep/a']],
+      ] as const) {
+        const path = at(`project/${directory}`);
+        const aside = at('aside');
+        renameSync(path, aside);
+        make(path);
+        const met = await undo();
+        assert.deepEqual(
+          [met.done, [...met.conflicts].sort()],
+          [false, conflicts],
+          `${what} in the place of ${directory}`,
+        );
+        rmSync(path, { recursive: true, force: true });
+        renameSync(aside, path);
+      }
+    }
+    assert.equal((await undo()).done, true);
+    assert.deepEqual([home()['d/a'], home()['d/deep/a'], home()['d/stays']], ['mine', 'mine', 'mine']);
   });
 
   it('keeps what commands did after the apply in a checkpoint, and says which', async () => {
