@@ -8,11 +8,9 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define DEPTH 200
@@ -22,22 +20,6 @@ struct deletion {
   bool moved;
   const char *root;
 };
-
-static int open_here(int parent, const char *name) {
-  struct open_how how = {
-      .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
-  };
-  int fd = (int)syscall(SYS_openat2, parent, name, &how, sizeof how);
-  if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) return fd;
-  /* A sandbox without openat2: other filesystems are still recognised, by their device. */
-  struct stat above, below;
-  fd = open_directory(parent, name);
-  if (fd < 0 || (fstat(parent, &above) == 0 && fstat(fd, &below) == 0 && above.st_dev == below.st_dev)) return fd;
-  close(fd);
-  errno = EXDEV;
-  return -1;
-}
 
 /* Through an fd of the very directory, since fchmodat would follow a link. */
 static void grant(int parent, const char *name) {
@@ -50,10 +32,10 @@ static void grant(int parent, const char *name) {
 }
 
 static int open_granted(int parent, const char *name) {
-  int fd = open_here(parent, name);
+  int fd = open_same_mount(parent, name);
   if (fd >= 0 || errno != EACCES) return fd;
   grant(parent, name);
-  return open_here(parent, name);
+  return open_same_mount(parent, name);
 }
 
 /* Of a directory of the tree, which may be one that can be listed and not searched. */

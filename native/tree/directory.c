@@ -80,6 +80,22 @@ int open_directory(int parent, const char *name) {
   return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 }
 
+int open_same_mount(int parent, const char *name) {
+  struct open_how how = {
+      .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
+      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+  };
+  int fd = (int)syscall(SYS_openat2, parent, name, &how, sizeof how);
+  if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) return fd;
+  /* A sandbox without openat2: other filesystems are still recognised, by their device. */
+  struct stat above, below;
+  fd = open_directory(parent, name);
+  if (fd < 0 || (fstat(parent, &above) == 0 && fstat(fd, &below) == 0 && above.st_dev == below.st_dev)) return fd;
+  close(fd);
+  errno = EXDEV;
+  return -1;
+}
+
 /*
  * The time of reading is the person's, and writing it down costs as much as reading a small file. Refused for files of
  * others.

@@ -121,6 +121,8 @@ struct listing {
 int list_directory(int fd, struct listing *listing);
 void free_listing(struct listing *listing);
 int open_directory(int parent, const char *name);
+/* One of a tree of ours. EXDEV where something is mounted there. */
+int open_same_mount(int parent, const char *name);
 /* A known root is opened without following anything, and refused (ESTALE) where it is another directory by now. */
 int open_named_root(const char *path);
 void know_root(struct known_root root);

@@ -200,9 +200,9 @@ export const chosenLater = [
     tests: ['tree/tree-contents'],
   },
   {
-    file: 'native/tree/delete.c',
-    from: 'O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,\n      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS',
-    to: 'O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC,\n      .resolve = RESOLVE_NO_MAGICLINKS',
+    file: 'native/tree/directory.c',
+    from: 'O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,\n      .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV',
+    to: 'O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC,\n      .resolve = RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV',
     why: 'deleting a tree would follow a link that was put in the place of a directory',
     tests: ['tree/tree-contents'],
   },

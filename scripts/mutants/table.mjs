@@ -112,7 +112,7 @@ export const table = [
     tests: ['e2e/history'],
   },
   {
-    file: 'native/tree/delete.c',
+    file: 'native/tree/directory.c',
     from: 'RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,',
     to: 'RESOLVE_NO_MAGICLINKS,',
     why: 'a mount inside a tree that is dropped would be emptied',

@@ -6,7 +6,7 @@ import { isObjectName } from '../authority/name.js';
 import { refuseAt } from '../authority/syntax.js';
 import { syncDirectory, writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
-import { makeDirectory, makeDirectoryLike } from '../base/make-directory.js';
+import { makeDirectoryLike, makeDurableDirectory } from '../base/make-directory.js';
 import { controlDirectory, type ObjectKind, type ObjectRoots, type Tier, tierDirectory, tiers } from './layout.js';
 import { draftOf, goneOf, removeLeft } from './left-behind.js';
 import { liveText } from './live-status.js';
@@ -141,7 +141,7 @@ export function makeObject(
   const parent = tierDirectory(roots, tier, kind);
   const staging = draftOf(parent, basename(made.directory));
   try {
-    makeDirectory(parent, 0o755);
+    makeDurableDirectory(parent, 0o755);
     removeLeft(parent);
     makeDirectoryLike(parent, staging);
     for (const [file, text] of texts) writeFileAtomic(join(staging, file), text, { durable: true, mode: 0o644 });

@@ -57,8 +57,45 @@ thread.join()
 print(open('target/file').read(), end='')
 `;
 
+/** Renames with each path where a page of memory ends: in it, behind it, before what may not be read, and longer than is read at once. */
+const placed = `
+import ctypes, mmap, os
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+page = mmap.PAGESIZE
+def pages():
+    start = libc.mmap(None, ctypes.c_size_t(3 * page), 3, 0x22, -1, ctypes.c_long(0))
+    assert libc.mprotect(ctypes.c_void_p(start + 2 * page), ctypes.c_size_t(page), 0) == 0
+    return start
+memory = [pages(), pages()]
+def put(where, path, inside):
+    text = path.encode() + b'\\0'
+    # So many bytes of it are in the first page; or it ends with the second.
+    address = memory[where] + (2 * page - len(text) if inside is None else page - inside)
+    ctypes.memmove(address, text, len(text))
+    return ctypes.c_char_p(address)
+count = 0
+for long in (False, True):
+    start = './' * 150 if long else './'
+    for side in (0, 1):
+        whole = len(start) + 5
+        for inside in (None, 1, 2, whole - 1, whole, whole + 1):
+            names = [start + 'd%03d' % count + '/a', start + 'd%03d' % count + '/b']
+            count += 1
+            given = [put(where, names[where], inside if where == side else 900) for where in (0, 1)]
+            if libc.rename(*given) != 0: print(long, side, inside, os.strerror(ctypes.get_errno()))
+            elif open(names[1] + '/file').read() != 'x': print(long, side, inside, 'lost')
+print(count)
+`;
+
 forEachUser((user) => {
   const stage = useWarmStage(user);
+
+  test('it does not matter where in a program its paths are', async () => {
+    const project = stage.project('for n in $(seq -w 0 99); do mkdir -p d0$n/a; printf x >d0$n/a/file; done');
+    writeFileSync(join(project, 'placed.py'), placed);
+    assert.equal(await stage.inside(project, 'python3 placed.py'), '24\n');
+  });
 
   test('a program that has restricted itself gets no rename by asking for it', async () => {
     const project = stage.project(fill(3));

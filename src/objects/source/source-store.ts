@@ -21,7 +21,7 @@ import {
 import { dirname, join } from 'node:path';
 import { syncDirectory, writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
-import { makeDirectory, makeDirectoryLike } from '../../base/make-directory.js';
+import { makeDirectoryLike, makeDurableDirectory } from '../../base/make-directory.js';
 import { having, ofShape, parseJson, word } from '../../base/shape.js';
 import { type ObjectRoots, type Tier, tierDirectory, tiers } from '../layout.js';
 import { draftOf, goneOf, removeLeft } from '../left-behind.js';
@@ -169,7 +169,7 @@ export function stageSource(
     }
   };
   attempt(() => {
-    makeDirectory(tools, 0o755);
+    makeDurableDirectory(tools, 0o755);
     const sources = join(tools, directoryName);
     makeDirectoryLike(tools, sources);
     removeLeft(sources);

@@ -25,7 +25,7 @@ import {
   approvalLeftMilliseconds,
   approvalsWaiting,
 } from '../../base/limits/decisions.js';
-import { makeDirectory } from '../../base/make-directory.js';
+import { makeDurableDirectory } from '../../base/make-directory.js';
 import { sha256 } from '../../base/sha256.js';
 import { uniqueName } from '../../base/unique-name.js';
 import { type Approval, type ApprovalAnswer, type Asked, parseAnswer, parseAsked, statusOf } from './approval.js';
@@ -152,7 +152,7 @@ export class ApprovalStore {
     const paths = this.#paths(id);
     let descriptor: number;
     try {
-      makeDirectory(paths.directory);
+      makeDurableDirectory(paths.directory);
       descriptor = openSync(paths.asker, 'wx', 0o600);
     } catch (error) {
       throw fromSystemError(error, 'approvals', paths.directory);

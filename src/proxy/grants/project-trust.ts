@@ -13,7 +13,7 @@ import { canonicalPath } from '../../base/canonical-path.js';
 import { type InodeIdentity, identityOf, isIdentity } from '../../base/directory-identity.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { projectFileBytes } from '../../base/limits/objects.js';
-import { makeDirectory } from '../../base/make-directory.js';
+import { makeDurableDirectory } from '../../base/make-directory.js';
 import { sha256 } from '../../base/sha256.js';
 import { having, integer, ofShape, optional, word } from '../../base/shape.js';
 import { readSmallFile } from '../../base/small-file.js';
@@ -121,7 +121,7 @@ export function projectAt(host: TrustHost, origin: string): ProjectState {
 export function storeConfirmed(host: TrustHost, origin: string, digest: string, defaults: ProjectDefaults): void {
   const record: Confirmed = { format, origin, identity: identityOf(origin), boot: currentBoot(), digest, defaults };
   const path = recordOf(host, origin);
-  makeDirectory(dirname(path));
+  makeDurableDirectory(dirname(path));
   writeFileAtomic(path, `${JSON.stringify(record)}\n`, { durable: true, mode: 0o600 });
 }
 

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { readJsonFile, removeDurably, writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { networkSecretCharacters } from '../../base/limits/network.js';
-import { makeDirectory } from '../../base/make-directory.js';
+import { makeDurableDirectory } from '../../base/make-directory.js';
 import { membersOf } from '../../base/shape.js';
 import { storePaths } from '../../vault/store/layout.js';
 import { isThere } from '../../vault/store/worker-file.js';
@@ -61,7 +61,7 @@ export function storeSecret(place: Place, name: string, secret: StoredSecret): v
   assertSecretName(name);
   if ('value' in secret) assertSecretValue(secret.value);
   else assertCommand(secret.command);
-  makeDirectory(directoryOf(place));
+  makeDurableDirectory(directoryOf(place));
   const text = `${JSON.stringify({ format, ...secret })}\n`;
   writeFileAtomic(fileOf(place, name), text, { durable: true, mode: 0o600 });
   removeDrafts(place, name);

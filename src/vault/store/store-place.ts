@@ -5,7 +5,7 @@
 import { accessSync, chmodSync, constants, existsSync, lstatSync, realpathSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
-import { makeDirectory } from '../../base/make-directory.js';
+import { makeDurableDirectory } from '../../base/make-directory.js';
 import { shellWord } from '../../base/visible-text.js';
 import { refuseOpenAncestors } from './store-ancestors.js';
 
@@ -103,7 +103,7 @@ export function isForEveryUser(root: string): boolean {
 /** What root keeps there is read by every user, also where root's umask keeps new files from them. */
 function makeForEveryUser(directory: string): void {
   if (existsSync(directory)) return;
-  makeDirectory(directory, 0o755);
+  makeDurableDirectory(directory, 0o755);
   chmodSync(directory, 0o755);
 }
 
@@ -116,7 +116,7 @@ export function makeSystemObjects(root: string, kind: string): void {
 /** Whatever comes into it first. */
 export function makeObjectRoot(root: string): void {
   if (isForEveryUser(root)) makeForEveryUser(root);
-  else makeDirectory(root);
+  else makeDurableDirectory(root);
 }
 
 /** Where root made it, no one else may write it, and this user may read it; else it is as if it were not there. */

@@ -1,6 +1,6 @@
 /** Directories that an apply makes beside their places: each comes as a whole, or not at all. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -15,8 +15,10 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import { constants } from 'node:os';
 import { describe, it } from 'node:test';
 import { isStopped } from '../../../test/support/process.js';
+import { refusing } from '../../../test/support/refuse-bits.js';
 import type { TreeStep } from './tree.js';
 import { freshPlace, program, tree } from './tree-fixture.js';
 
@@ -93,6 +95,33 @@ describe('a directory that is new as a whole', () => {
       assert.deepEqual(beside(), []);
       assert.equal(names().length, plan.length + most / 2);
     });
+
+  it('has no name where the disk does not have it, and nothing is replaced by what that does not have', () => {
+    const calls = ['fsync', 'fdatasync', 'syncfs', 'sync_file_range'];
+    const words = ['apply', '--upper', at('upper'), '--to', at('origin'), '--layer', at('kept'), '--durable'];
+    // As a whole; as few files; in the place of one that is there.
+    for (const [files, before] of [
+      [20, undefined],
+      [3, undefined],
+      [3, 'new/f00001'],
+    ] as const) {
+      const plan = makeTrees(files, ['new']);
+      if (before !== undefined) for (const side of ['kept', 'origin']) write(`${side}/${before}`, 'old');
+      const input = plan.map(({ action, path }) => `${action}\0${path}\0`).join('');
+      const failing = refusing(
+        at(),
+        calls.map((call) => [call, 0, '0', constants.errno.EIO]),
+      );
+      const [file = '', ...rest] = [...failing, program, ...words];
+      const { status, stderr } = spawnSync(file, rest, { input, encoding: 'utf8' });
+      assert.equal(status, 1, stderr);
+      assert.match(stderr, /^EIO\0/);
+      const there = names().filter((path) => statSync(at('origin', path)).isFile());
+      assert.deepEqual(there, before === undefined ? [] : [before]);
+      if (before !== undefined) assert.equal(readFileSync(at('origin', before), 'utf8'), 'old');
+      for (const name of ['upper', 'kept', 'origin']) rmSync(at(name), { recursive: true });
+    }
+  });
 
   it('comes with its modes, links and times, and every entry is told', async () => {
     const plan = makeTrees(20, ['new', 'new/sub', 'other']);

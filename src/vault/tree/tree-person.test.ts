@@ -119,6 +119,15 @@ const ofFiles = all.filter(
 const persons: Readonly<Record<string, { script: string; leaves: string }>> = {
   'saves over it': { script: 'printf saved > mine && mv -T mine f || { rm -f mine; false; }', leaves: 'saved' },
   'saves into it': { script: 'test ! -L f && printf saved | dd of=f oflag=nonblock status=none', leaves: 'saved' },
+  // As what is there, and as what comes.
+  'saves as many bytes over it': {
+    script: 'printf own > mine && mv -T mine f || { rm -f mine; false; }',
+    leaves: 'own',
+  },
+  'saves as many bytes into it': {
+    script: 'test ! -L f && printf own | dd of=f oflag=nonblock status=none',
+    leaves: 'own',
+  },
   'removes it': { script: 'test -e f -o -L f && rm -rf f', leaves: 'nothing' },
   'has a directory there': { script: 'rm -rf f; mkdir f && printf saved > f/mine', leaves: 'with mine' },
 };
@@ -163,16 +172,22 @@ describe('a person at every step of an apply', () => {
 describe('a person who saves again and again, from every step of an apply on', () => {
   const saves = 4;
   const ways = {
-    over: 'printf "save $n" > mine && mv -T mine f || { rm -f mine; false; }',
-    into: 'test ! -L f && printf "save $n" | dd of=f oflag=nonblock status=none',
+    over: 'printf "$text" > mine && mv -T mine f || { rm -f mine; false; }',
+    into: 'test ! -L f && printf "$text" | dd of=f oflag=nonblock status=none',
   };
+  /** As many bytes as what comes has, and more. */
+  const saved = (save: number | string, long: boolean) => (long ? `save ${save}` : `s.${save}`);
   /** What was in the place when it was saved over is theirs to lose. */
-  const scriptOf = (way: string) => `n=$(($(cat ../count) + 1)); test $n -le ${saves} || exit 0; there=$(cat f)
+  const scriptOf = (way: string, long: boolean) => `n=$(($(cat ../count) + 1)); test $n -le ${saves} || exit 0
+    there=$(cat f); text="${saved('$n', long)}"
     { ${way}; } && echo "$there" >> ../replaced && echo $n > ../count`;
 
-  for (const [name, way] of Object.entries(ways))
-    it(`${name} it has every save that was not saved over by a later one, in its place or beside it`, async (context) => {
-      const script = scriptOf(way);
+  for (const [name, way, long] of Object.entries(ways).flatMap(([name, way]) => [
+    [`${name} it`, way, true] as const,
+    [`${name} it as many bytes`, way, false] as const,
+  ]))
+    it(`${name} has every save that was not saved over by a later one, in its place or beside it`, async (context) => {
+      const script = scriptOf(way, long);
       const killAt = compileKillAt(at('.'));
       if (killAt === undefined) return context.skip(cannotKillAt);
       await trials(async (trial) => {
@@ -191,7 +206,7 @@ describe('a person who saves again and again, from every step of an apply on', (
           const texts = [...aside.map((path) => seen(trial.at('origin', path))), trial.seen('origin')];
           const replaced = readFileSync(trial.at('replaced'), 'utf8').split('\n');
           for (let save = 1; save <= Number(readFileSync(trial.at('count'), 'utf8')); save += 1) {
-            const text = `save ${save}`;
+            const text = saved(save, long);
             assert.ok(
               texts.includes(text) || replaced.includes(text),
               `${what}: ${text} of ${texts.join()}, ${replaced.join()}`,
