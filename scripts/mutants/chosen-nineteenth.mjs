@@ -37,8 +37,8 @@ export const chosenNineteenth = [
   },
   {
     file: 'src/shell/read-program.ts',
-    from: '.filter(([list]) => couldHaveOption(list, options));\n  const classes',
-    to: '.filter(([list]) => known === undefined && couldHaveOption(list, options));\n  const classes',
+    from: 'classes: sub.classes | addedBy(program, options),',
+    to: 'classes: sub.classes | (known === undefined ? addedBy(program, options) : 0),',
     why: 'git --exec-path=DIRECTORY status would be called read-only, and run whatever programs are there',
     tests: ['shell/readings'],
   },

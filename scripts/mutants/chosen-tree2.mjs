@@ -57,7 +57,7 @@ export const chosenTree2 = [
     tests: ['tree/tree-hosts'],
   },
   {
-    file: 'native/tree/delete.c',
+    file: 'native/tree/directory.c',
     from: 'above.st_dev == below.st_dev)) return fd;',
     to: 'above.st_dev == below.st_dev) || fd > 0) return fd;',
     why: 'a mount in a tree would be emptied on a host without openat2',

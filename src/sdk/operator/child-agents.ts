@@ -25,12 +25,13 @@ export async function createChild(
 ): Promise<LocatedObject> {
   const { tier } = requireObject(host, 'agent', parent);
   const allowed = () => {
-    if (childrenOf(host, parent).length < childrenOfAgent) return;
-    throw new ErrnoError('EDQUOT', {
-      operation: `agent ${name}`,
-      reason: `agent ${parent} has ${childrenOfAgent} children, as many as one may make`,
-      remedy: 'an operator removes some: ctx agent rm NAME',
-    });
+    if (childrenOf(host, parent).length >= childrenOfAgent) {
+      throw new ErrnoError('EDQUOT', {
+        operation: `agent ${name}`,
+        reason: `agent ${parent} has ${childrenOfAgent} children, as many as one may make`,
+        remedy: 'an operator removes some: ctx agent rm NAME',
+      });
+    }
   };
   const made = await new Agents(host).make(name, { parent, spec, tier, directory, file: 'the input' }, allowed);
   return { ...made, directory: `/ctx/${made.shown}` };
