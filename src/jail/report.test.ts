@@ -63,7 +63,7 @@ describe('why a jail was refused', () => {
     for (const [name, remedy] of Object.entries(remedies))
       assert.deepEqual(of(name, EPERM), { code: 'EPERM', ...at(name), remedy }, name);
     for (const [code, errno, remedy] of [
-      ['ELOOP', ELOOP, 'the private home has a link where something '],
+      ['ELOOP', ELOOP, 'a link is where something must be mounted'],
       ['ESTALE', ESTALE, 'the path has changed since it was granted; l'],
       ['EAGAIN', EAGAIN, 'you may have too few processes and threads l'],
       ['EMFILE', EMFILE, 'too many files may be open, or under way in '],
@@ -73,6 +73,11 @@ describe('why a jail was refused', () => {
       assert.match(refusalOf(failed(step, ENOSPC, '/p')).remedy ?? '', /^make room .* fs\.mount-max$/, step);
       assert.match(refusalOf(failed(step, EDQUOT, '/p')).remedy ?? '', /\(quota\)$/, step);
     }
+    for (const step of ['bind', 'again', 'fuse', 'overlay'])
+      assert.deepEqual(of(step, ENOTDIR, '/srv/data'), {
+        ...{ code: 'ENOTDIR', path: '/srv/data', operation: 'mount on' },
+        remedy: 'nothing was run; `ctx surface` lists the mou',
+      });
     for (const step of ['namespaces', 'map-self'])
       assert.equal(of(step, ENOSPC).remedy, of(step, EPERM).remedy, 'as many as its settings allow');
     assert.deepEqual(of('bind', 9999), { code: 'EIO', ...at('bind'), remedy: undefined });
@@ -106,7 +111,7 @@ describe('why a jail was refused', () => {
     const asked = { operation: 'jail', path: undefined };
     assert.deepEqual(of('request', EINVAL, 'an odd one'), { ...asked, code: 'EINVAL', remedy: undefined });
     assert.match(refusalOf(failed('request', EINVAL, 'an odd one')).message, /an odd one/);
-    assert.match(of('request', ELOOP).remedy ?? '', /^the private home/);
+    assert.match(of('request', ELOOP).remedy ?? '', /^a link is where/);
     assert.match(of('request', EMFILE).remedy ?? '', /^too many files/);
   });
 });

@@ -92,9 +92,9 @@ const remedies: Readonly<Record<string, string>> = {
   proc: 'this /proc is masked (a container?); `ctx doctor` names the remedy',
 };
 
-/** The private home is the only place to mount on that an agent can have written. */
+/** What can have been written by an agent: the private home, and the fork where an agent's mounts are in it. */
 const plantedLink =
-  "the private home has a link where something must be mounted: `ctx drop` makes a fork's anew, `ctx run --fresh` a profile's";
+  "a link is where something must be mounted: name where it leads, or remove it; in the private home `ctx drop` makes a fork's anew, `ctx run --fresh` a profile's";
 
 const crowded = 'you may have too few processes and threads left: raise ulimit -u, or end other processes of yours';
 
@@ -128,6 +128,16 @@ function remedyOf(step: string, code: ErrnoCode): string | undefined {
 
 /** The kernel says the same of both. */
 const orInterpreter = 'no such program in the jail, or its first line (#!) names one that is not there';
+
+/** Steps that put one thing over another, which has to be of its kind: the kernel lays no file over a directory. */
+const puts: ReadonlySet<string> = new Set(['bind', 'again', 'fuse', 'overlay', 'cache']);
+
+const otherKind = {
+  reason:
+    'the mount does not fit there: a directory needs a directory and a file a file, and here the path, or what is above it, is of the other kind',
+  remedy:
+    'nothing was run; `ctx surface` lists the mounts: give this one another target. `ctx diff` shows whether a command changed what is at the path',
+};
 
 const remedyOfMissing = (program: string) =>
   /\s/.test(program) && !program.includes('/')
@@ -166,6 +176,9 @@ export function refusalOf({ rest: line }: Report): ErrnoError {
       reason: what,
       remedy: code === 'ELOOP' || code === 'EMFILE' ? remediesByCode[code] : undefined,
     });
+  }
+  if (puts.has(name) && (code === 'ENOTDIR' || code === 'EISDIR')) {
+    return new ErrnoError(code, { operation: 'mount on', path: what, ...otherKind });
   }
   return new ErrnoError(code, {
     operation: `jail ${name}`,
