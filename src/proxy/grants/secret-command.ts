@@ -3,6 +3,7 @@
  * the person can have named it: it is stored where no jail writes.
  */
 import type { ChildProcess } from 'node:child_process';
+import type { Writable } from 'node:stream';
 import { childProcess } from '../../base/child-process.js';
 import { networkSecretCharacters } from '../../base/limits/network.js';
 import type { Host } from '../host.js';
@@ -30,6 +31,12 @@ function kill({ pid }: ChildProcess): void {
 }
 
 /**
+ * A second process of its group hears by a pipe that this one is gone, however it went, and ends the group. What the command leaves
+ * behind on purpose stays where it ends by itself: a line says so.
+ */
+const untilWeEnd = '(read -r ended <&3 || kill -KILL 0) > /dev/null 2>&1 & exec 3<&-; exec /bin/sh -c "$1"';
+
+/**
  * It reads nothing, and in a session of its own it has no terminal: what a person types there is for the command in the jail, which reads
  * it as well. A program that asks a person has a window or an agent of its own. `signal` ends it: nobody needs its answer any more.
  */
@@ -40,12 +47,15 @@ export function commandOutput(
   signal?: AbortSignal,
 ): Promise<CommandOutput> {
   return new Promise((resolve) => {
-    const child = childProcess().spawn('/bin/sh', ['-c', command], {
+    const child = childProcess().spawn('/bin/sh', ['-c', untilWeEnd, 'sh', command], {
       cwd: home,
       env: { ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
       detached: true,
     });
+    const ours = child.stdio[3];
+    ours?.on('error', () => undefined); // the other end may have gone first
+    child.once('exit', () => (ours as Writable | null)?.end('\n'));
     const said = { stdout: '', stderr: '' };
     const settle = (ended: string) => {
       clearTimeout(timer);
@@ -57,6 +67,7 @@ export function commandOutput(
       // What has left its group may hold them open.
       child.stdout?.destroy();
       child.stderr?.destroy();
+      ours?.destroy();
       settle(ended);
     };
     const cancel = () => end('it was cancelled');
