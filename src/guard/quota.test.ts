@@ -68,6 +68,22 @@ describe('a quota', () => {
     assert.ok((blocks - freeBlocks) * blockSize <= 100_000);
   });
 
+  it('of bytes counts extended attributes, until they or their file are gone', async () => {
+    const { fs, file, inner } = limited({ bytes: 100_000 });
+    const value = Buffer.alloc(40_000);
+    const [a, b, c] = [await file('a'), await file('b'), await file('c')].map(({ attributes }) => attributes.inode);
+    const set = async (inode = 0, bytes = value) => fs.setxattr(inode, 'user.x', bytes, 'any');
+    await set(a);
+    await set(b);
+    await assert.rejects(set(c), exceeded);
+    await assert.rejects(async () => inner.getxattr(c ?? 0, 'user.x'), { code: 'ENODATA' });
+    await fs.removexattr(a ?? 0, 'user.x');
+    await set(c);
+    await assert.rejects(set(a), exceeded);
+    await set(b, Buffer.alloc(1_000));
+    await set(a, Buffer.alloc(30_000));
+  });
+
   it('of open files counts those that are open', async () => {
     const { fs, file } = limited({ openFiles: 2 });
     const first = await file('a');

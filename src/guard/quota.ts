@@ -107,6 +107,10 @@ export function withQuota(inner: FileSystem, quota: VfsQuota, near: (event: Quot
       const attributes = inner.getattr(appended);
       return attributes instanceof Promise ? attributes.then(({ size }) => write(size)) : write(attributes.size);
     },
+    setxattr: (inode, name, value, rule) => {
+      grow('setxattr', 0, name.length + value.length);
+      return inner.setxattr(inode, name, value, rule);
+    },
     allocate: (handle, offset, length, how) => {
       if (how === 'extend') grow('allocate', offset + length, length);
       return inner.allocate(handle, offset, length, how);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
 import { ErrnoError } from '../../../base/errno.js';
 import { nativeProgram } from '../../../base/native-program.js';
-import type { Attributes, Entry, FileSystem, Opened } from '../../filesystem.js';
+import type { Attributes, Entry, FileSystem, Opened, Space } from '../../filesystem.js';
 import { chunkedFileSystem } from './chunked.js';
 import { ChunkDatabase } from './database.js';
 
@@ -119,4 +119,27 @@ describe('what was written into one chunk', () => {
     }
     await reader.close();
   });
+});
+
+it('a chunked tree counts extended attributes as bytes, over its end, a snapshot and the removal of their file', async () => {
+  const file = join(directory, `${++number}`);
+  const used = (filesystem: FileSystem) => {
+    const { blocks, freeBlocks, blockSize } = filesystem.statfs() as Space;
+    return (blocks - freeBlocks) * blockSize;
+  };
+  let filesystem = await opened(true, file);
+  const { attributes, handle } = filesystem.create(filesystem.root, 'f', root, both) as Opened;
+  filesystem.release(handle);
+  assert.equal(used(filesystem), 0);
+  filesystem.setxattr(attributes.inode, 'user.x', Buffer.alloc(60_000), 'any');
+  const full = used(filesystem);
+  assert.ok(full >= 60_000 && full < 70_000, `${full}`);
+  await filesystem.close();
+  filesystem = await opened(true, file);
+  assert.equal(used(filesystem), full);
+  filesystem.setxattr(attributes.inode, 'user.x', Buffer.alloc(10_000), 'replace');
+  assert.ok(used(filesystem) < 20_000);
+  filesystem.unlink(filesystem.root, 'f');
+  assert.equal(used(filesystem), 0);
+  await filesystem.close();
 });

@@ -7,7 +7,7 @@ import { shellWord } from '../../../base/visible-text.js';
 import { failure } from '../../failure.js';
 import type { Creation, Inode } from '../../filesystem.js';
 import type { Name } from '../../names.js';
-import type { InodeRecord, InodeStore, Usage } from '../inodes/inode-store.js';
+import { attributeBytes, type InodeRecord, type InodeStore, type Usage } from '../inodes/inode-store.js';
 import { now } from '../inodes/inode-time.js';
 import { ChunkContent, chunkBytes } from './chunk-content.js';
 import type { ChunkDatabase, Heading, Root } from './database.js';
@@ -128,9 +128,14 @@ export class ChunkedStore implements InodeStore, PageStore {
     if (chunked.links === 0) this.#tree.set(orphanKey(inode), Buffer.alloc(0));
   }
 
+  weigh(bytes: number): void {
+    if (bytes !== 0) this.#head = { ...this.#head, attributes: Math.max(0, (this.#head.attributes ?? 0) + bytes) };
+  }
+
   remove(inode: Inode): void {
     const record = this.get(inode);
     if (record === undefined) return;
+    this.weigh(-attributeBytes(record));
     if (record.kind === 'file') this.erase(inode, 0, record.size);
     this.#records.delete(inode);
     this.#dirtyRecords.delete(inode);
@@ -184,7 +189,8 @@ export class ChunkedStore implements InodeStore, PageStore {
   }
 
   usage(): Usage {
-    return { bytes: this.#head.chunks * chunkBytes, inodes: this.#head.inodes };
+    const { chunks, attributes = 0, inodes } = this.#head;
+    return { bytes: chunks * chunkBytes + attributes, inodes };
   }
 
   settled(): void {
@@ -271,8 +277,9 @@ export class ChunkedStore implements InodeStore, PageStore {
       });
     }
     this.sync();
-    const { page, inodes, chunks } = of ?? { ...this.#head, page: this.#tree.root };
-    const root: Root = { page, inodes, chunks, made: new Date().toISOString(), ...(clone ? { clone } : {}) };
+    const { page, inodes, chunks, attributes } = of ?? { ...this.#head, page: this.#tree.root };
+    const counts = { inodes, chunks, ...(attributes === undefined ? {} : { attributes }) };
+    const root: Root = { page, ...counts, made: new Date().toISOString(), ...(clone ? { clone } : {}) };
     const { generation, commits } = this.#heading;
     const heading = { ...this.#heading, generation: generation + 1, commits: commits + 1 };
     this.#database.putRoot(name, root, heading);
@@ -284,9 +291,9 @@ export class ChunkedStore implements InodeStore, PageStore {
    * The tree of a root, from now on; no one may have anything of it open. Its pages are of earlier generations, so none
    * of them changes.
    */
-  goBack({ page, inodes, chunks }: Root): void {
+  goBack({ page, inodes, chunks, attributes }: Root): void {
     this.sync();
-    const head = { ...this.#head, page, inodes, chunks };
+    const head = { ...this.#head, page, inodes, chunks, attributes };
     const { generation, commits, edits = 0 } = this.#heading;
     const counts = { generation: generation + 1, commits: commits + 1, edits: edits + 1 };
     const heading = { ...this.#heading, ...counts, head };

@@ -15,6 +15,8 @@ export interface Root {
   /** The top itself is one of them. */
   readonly inodes: number;
   readonly chunks: number;
+  /** Bytes of attributes, as far as they were counted when they were set: earlier versions did not. */
+  readonly attributes?: number | undefined;
   /** When it was made, for people. */
   readonly made: string;
   /** It is written to: a tree of its own beside the first one, and no snapshot. */
@@ -47,6 +49,7 @@ const rootShape = having({
   page: integer(0),
   inodes: integer(0),
   chunks: integer(0),
+  attributes: optional(integer(0)),
   made: text,
   clone: optional(flag),
 });

@@ -3,7 +3,7 @@
 import { failure } from '../../failure.js';
 import type { Inode } from '../../filesystem.js';
 import { type Name, nameBytes } from '../../names.js';
-import type { InodeRecord, InodeStore } from './inode-store.js';
+import { attributeBytes, type InodeRecord, type InodeStore } from './inode-store.js';
 import { now } from './inode-time.js';
 
 /** As the kernel's limits. */
@@ -25,6 +25,7 @@ export function extendedAttributes(
   recordOf: (inode: Inode, operation: string) => InodeRecord,
 ): ExtendedAttributes {
   const replace = (record: InodeRecord, attributes: ReadonlyMap<Name, Buffer>) => {
+    store.weigh(attributeBytes({ attributes }) - attributeBytes(record));
     record.attributes = attributes.size === 0 ? undefined : attributes;
     record.changed = now();
     store.put(record);
@@ -46,8 +47,8 @@ export function extendedAttributes(
       if (rule === 'replace' && !before) throw failure('ENODATA', 'setxattr', name);
       if (value.length > valueBytes) throw failure('E2BIG', 'setxattr', name, `expected at most ${valueBytes} bytes`);
       const attributes = new Map(record.attributes).set(name, Buffer.from(value));
-      const bytes = [...attributes].reduce((sum, [key, each]) => sum + key.length + each.length, 0);
-      if (bytes > allBytes) throw failure('ENOSPC', 'setxattr', name, `expected at most ${allBytes} bytes in all`);
+      if (attributeBytes({ attributes }) > allBytes)
+        throw failure('ENOSPC', 'setxattr', name, `expected at most ${allBytes} bytes in all`);
       replace(record, attributes);
     },
     list: (inode) => [...(recordOf(inode, 'listxattr').attributes?.keys() ?? [])].filter(isKept),

@@ -305,6 +305,7 @@ export class InodeFileSystem implements FileSystem {
 
   setxattr(inode: Inode, name: Name, value: Uint8Array, rule: 'create' | 'replace' | 'any'): void {
     this.#writable('setxattr');
+    this.#checkSpace('setxattr', name.length + value.length);
     this.#attributes.set(inode, name, value, rule);
     this.#store.settled();
   }

@@ -30,12 +30,19 @@ export interface Usage {
   readonly inodes: number;
 }
 
+/** That a record's attributes take. */
+export function attributeBytes({ attributes }: Pick<InodeRecord, 'attributes'>): number {
+  return [...(attributes ?? [])].reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+}
+
 export interface InodeStore {
   readonly root: Inode;
   newInode(): Inode;
   get(inode: Inode): InodeRecord | undefined;
   put(record: InodeRecord): void;
-  /** With its content. */
+  /** The attributes of its inodes take so many bytes more by now, or fewer. */
+  weigh(bytes: number): void;
+  /** With its content and its attributes. */
   remove(inode: Inode): void;
 
   child(directory: Inode, name: Name): Inode | undefined;

@@ -1,7 +1,7 @@
 /** An inode store in maps. */
 import type { Creation, Inode } from '../../filesystem.js';
 import type { Name } from '../../names.js';
-import type { InodeRecord, InodeStore, Usage } from '../inodes/inode-store.js';
+import { attributeBytes, type InodeRecord, type InodeStore, type Usage } from '../inodes/inode-store.js';
 import { now } from '../inodes/inode-time.js';
 import { Content } from './content.js';
 
@@ -42,8 +42,13 @@ export class MemoryStore implements InodeStore {
     }
   }
 
+  weigh(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
   remove(inode: Inode): void {
-    this.#bytes -= this.stored(inode);
+    const record = this.get(inode);
+    this.#bytes -= this.stored(inode) + (record === undefined ? 0 : attributeBytes(record));
     this.#nodes.delete(inode);
   }
 
