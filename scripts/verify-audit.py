@@ -257,6 +257,8 @@ class Chain:
     def compare_counters(self):
         expected = {}
         if "denials.json" in self.files:
+            if len(self.read("denials.json")) == 0:
+                raise Bad("denials.json is empty, as a power cut may leave it: the next command that this chain records counts its refusals again")
             try:
                 state = json.loads(self.read("denials.json"))
                 expected = dict(state["totals"])

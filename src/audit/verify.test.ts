@@ -40,6 +40,31 @@ it('what a crash left and was set aside is told of where it was changed since', 
   }
 });
 
+it('a counter that a power cut left empty is told from one that was changed, and counted again by the next record', () => {
+  const place = recordPlace();
+  try {
+    const denials = join(place.directory, 'person', 'denials.json');
+    const append = (status: 'ok' | 'denied') =>
+      place
+        .recorder()
+        .append({ type: 'exec', object: 'x', status, ...(status === 'denied' ? { layer: 'proxy' as const } : {}) });
+    const problems = () =>
+      verify({ reader: directoryReader(place.directory), anchors: [] })
+        .problems.filter(({ fault }) => fault === 'counters')
+        .map(({ text }) => text);
+    append('denied');
+    assert.deepEqual(problems(), []);
+    writeFileSync(denials, '');
+    assert.match(problems().join(), /^denials\.json is empty, as a power cut may leave it: the next command/);
+    append('ok');
+    assert.deepEqual(problems(), []);
+    writeFileSync(denials, '{');
+    assert.deepEqual(problems(), ['denials.json cannot be read']);
+  } finally {
+    place.remove();
+  }
+});
+
 const original = sealedRecord({ segmentBytes: 1 << 20, commands: 2, agents: ['coder'] });
 after(() => original.remove());
 const chains = ['agent/coder', 'host', 'person'];

@@ -68,9 +68,14 @@ function read(reader: RecordReader, chain: string, file: string): string | undef
   return reader.files(chain).includes(file) ? reader.read(chain, file).toString('utf8') : undefined;
 }
 
+/** Who removed a refusal could have left it so, too: it is a problem until then. */
+const emptyCounts =
+  'denials.json is empty, as a power cut may leave it: the next command that this chain records counts its refusals again; until then nothing shows whether one was removed';
+
 /** What was counted where it happened, against what is recorded and what still waits to be. */
 function counterFindings(reader: RecordReader, chain: string, recorded: Totals, seq: number): readonly Finding[] {
   const text = read(reader, chain, 'denials.json');
+  if (text === '') return [{ fault: 'counters', chain, text: emptyCounts }];
   const state = text === undefined ? noDenials : parseDenials(text);
   if (state === undefined) return [{ fault: 'counters', chain, text: 'denials.json cannot be read' }];
   const pending = waiting(state, seq);
