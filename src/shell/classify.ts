@@ -31,7 +31,7 @@ export interface Classification {
 }
 
 const nothing = { variables: new Map(), functions: new Set<string>(), expanded: new Set<string>() };
-const start = { input: terminal, grammar: 'bash', ...nothing, depth: 0 } as const;
+const start = { input: terminal, grammar: 'bash', ...nothing, depth: 0, ownShell: true } as const;
 /** Aliases that stand for aliases, each found by what the one before it stands for: more of them are not read. */
 const aliasRounds = 4;
 

@@ -142,17 +142,20 @@ function namedReading(
   text: string,
 ): Reading {
   if (path.startsWith('/proc/')) return unreadable(text, `${path} is another name of some program`);
+  const runs = around.runners?.has(path) === true ? [reader.command(given, around)] : [];
   if (!path.includes('/') && around.functions.has(path)) {
-    return holding(text, `${path} is a function of this text, read where it is defined`, []);
+    return holding(text, `${path} is a function of this text, read where it is defined`, runs);
   }
   const subcommand = dashedSubcommand(bareName(path));
   const name = subcommand === undefined ? canonicalName(bareName(path)) : 'git';
   const words = subcommand === undefined ? given : [plainWord(subcommand), ...given];
   // Also what follows `time`, which is a keyword to one shell and a program with options to another.
   if (name === '' || name.startsWith('-')) return unreadable(text, 'the command has no name');
+  // What it runs in turn is a program: `command rm`, `env rm`.
+  const own = byName(name, { called: [name], words, around: { ...around, functions: noFunctions }, reader, text });
   const read = {
-    // What it runs in turn is a program: `command rm`, `env rm`.
-    ...byName(name, { called: [name], words, around: { ...around, functions: noFunctions }, reader, text }),
+    ...own,
+    parts: [...own.parts, ...runs],
     argv: [path, ...given.map((word) => knownValue(word) ?? word.text)],
     // A shell makes a path of `~/x`.
     open: words.filter((word) => knownValue(word)?.startsWith('~') ?? true),

@@ -3,6 +3,7 @@ import type {
   ArithmeticCommand,
   Assignment,
   Command,
+  Function as FunctionNode,
   forEachChild,
   ParameterExpansionPart,
   ParsedScript,
@@ -18,6 +19,7 @@ import { isWithin, type Stretches } from './reach.js';
 import { assignedIn, assignmentReading, hiddenCode, poisoned, promptCode } from './read-builtin.js';
 import { readRedirections } from './read-redirections.js';
 import { allClasses, holding, type Reading, unreadable } from './reading.js';
+import { isOwnWords, runsItsWords } from './runners.js';
 import { type Reader, type ShellInput, type Surroundings, unknownInput } from './surroundings.js';
 import { fieldsFrom, knownValue, plainWord, unknownWord, type Word, wordFrom } from './word.js';
 import { isLookedUpByZsh } from './zsh.js';
@@ -160,7 +162,7 @@ export class ScriptReading {
         );
       case 'Function':
         // What it reads is decided where it is called.
-        return this.#inside(node, { ...around, input: unknownInput });
+        return this.#inside(node, { ...around, input: unknownInput, inRunner: this.#isRunner(node, around) });
       case 'For':
         return [...poisoned(node.name.value), ...this.#inside(node, around)];
       case 'Select':
@@ -171,6 +173,10 @@ export class ScriptReading {
       default:
         return this.#inside(node, around);
     }
+  }
+
+  #isRunner(node: FunctionNode, { runners }: Surroundings): boolean {
+    return runners?.has(node.name.value) === true && runsItsWords(node, this.#children);
   }
 
   #inside(node: SyntaxNode, around: Surroundings): readonly Reading[] {
@@ -309,6 +315,8 @@ export class ScriptReading {
     for (const argument of command.args) parts.push(...this.#node(argument, around));
     parts.push(...this.#behindBackground(command, around));
     if (command.name === undefined) return holding(text, 'no command of its own', parts);
+    if (around.inRunner === true && isOwnWords(command))
+      return holding(text, 'what the function is called with, read where it is called', parts);
     parts.push(...this.#alias(command.name, command.end, around));
     const words = [
       ...fieldsFrom(command.name, around.variables, true),

@@ -32,9 +32,26 @@ const takesWord =
   /^-(?:[acm]time|[acm]min|newer..|a?newer|cnewer|size|links|inum|used|uid|gid|user|group|perm|i?name|i?lname|i?path|i?wholename|i?regex|regextype|m(?:ax|in)depth|x?type|fstype|samefile|context|printf)$/;
 const writesFile = /^-f(?:print0?|printf|ls)$/;
 
+/** Whether an option of these can be what a computed word that begins so becomes. */
+function couldBe(word: Word, options: readonly string[]): boolean {
+  return knownValue(word) === undefined && options.some((option) => option.startsWith(word.start));
+}
+
+const findRuns = ['-exec', '-execdir', '-ok', '-okdir'];
+
+/** A word that becomes several can be all of it; one that stays one needs a command behind it, and the end of that. */
+function findMayRun(word: Word, rest: readonly Word[], isData: boolean): boolean {
+  if (knownValue(word) !== undefined) return false;
+  if (word.splits) return isData || couldBe(word, findRuns);
+  const [next] = rest;
+  if (isData || next === undefined || /^[-(!]/.test(next.start) || !couldBe(word, findRuns)) return false;
+  return rest.some((each) => knownValue(each) === ';' || knownValue(each) === '+');
+}
+
 export function readFind(call: ProgramCall): Reading {
   const parts: Reading[] = [];
   let classes = readOnly;
+  let mayRunMore: true | undefined;
   const because: string[] = [];
   const add = (letters: string, why: string) => {
     classes |= classesOf(letters);
@@ -44,6 +61,7 @@ export function readFind(call: ProgramCall): Reading {
     const word = call.words[at] ?? plainWord('');
     const value = knownValue(word);
     const isData = takesWord.test(knownValue(call.words[at - 1]) ?? '');
+    if (findMayRun(word, call.words.slice(at + 1), isData)) mayRunMore = true;
     if (value === undefined && !isData && /^(?:-|$)/.test(word.start)) add('d', 'a computed word could be -delete');
     else if (value === '-delete') add('d', '-delete removes what is found');
     else if (value !== undefined && writesFile.test(value)) add('m', `${value} writes a file`);
@@ -58,7 +76,8 @@ export function readFind(call: ProgramCall): Reading {
       at += command.length + 1;
     }
   }
-  return reading(call, classes, because.length === 0 ? 'find looks for files' : `find: ${because.join(', ')}`, parts);
+  const why = because.length === 0 ? 'find looks for files' : `find: ${because.join(', ')}`;
+  return { ...reading(call, classes, why, parts), ...(mayRunMore === undefined ? {} : { mayRunMore }) };
 }
 
 /** Behind letters that take no value, and with the command's name at once: `-Hxrm`, `--exec=rm`. */
@@ -73,8 +92,13 @@ function fdCouldRun(start: string): boolean {
 export function readFd(call: ProgramCall): Reading {
   const at = call.words.findIndex((word) => fdRuns.test(knownValue(word) ?? ''));
   if (at === -1) {
-    const unsure = call.words.some((word) => knownValue(word) === undefined && fdCouldRun(word.start));
-    return reading(call, unsure ? classesOf('d') : readOnly, 'fd looks for files', []);
+    const unsure = call.words.filter((word) => knownValue(word) === undefined && fdCouldRun(word.start));
+    const mayRunMore = unsure.some(
+      (word) =>
+        word.splits || call.words.slice(call.words.indexOf(word) + 1).some(({ start }) => !start.startsWith('-')),
+    );
+    const read = reading(call, unsure.length > 0 ? classesOf('d') : readOnly, 'fd looks for files', []);
+    return mayRunMore ? { ...read, mayRunMore } : read;
   }
   const name = fdRuns.exec(knownValue(call.words[at]) ?? '')?.[1] ?? '';
   const command = [...(name === '' ? [] : [plainWord(name)]), ...call.words.slice(at + 1)];

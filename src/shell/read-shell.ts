@@ -30,7 +30,7 @@ function fromInput(call: ProgramCall, interactive: boolean): Reading {
     case 'text':
       return reading(call, readOnly, `${name} runs the text it is given`, [
         textReading(
-          { ...call, around: { ...call.around, input: { kind: 'file' } } },
+          { ...call, around: { ...call.around, input: { kind: 'file' }, ownShell: true } },
           plainWord(input.text),
           grammarOf(call),
         ),
@@ -107,7 +107,7 @@ export function readShell(call: ProgramCall): Reading {
     const known = positional.map(
       (word, index) => [String(index), sure < 0 || index < sure ? word.values : undefined] as const,
     );
-    const around = { ...call.around, variables: new Map(known) };
+    const around = { ...call.around, variables: new Map(known), ownShell: true };
     const text = textReading({ ...call, around }, first, grammarOf(call));
     const indexes = positional.filter((word) => word.values?.some(hasIndex) === true);
     const hidden = indexes.flatMap((word) => hiddenCode(word, call.reader, call.around));
@@ -138,11 +138,20 @@ export function readForeignShell(call: ProgramCall): Reading {
   return reading(call, call.words.length === 0 ? classesOf('mi') : mutating, `${name} runs a script`);
 }
 
+/**
+ * What these print is a script of their own, which is run as `source` runs one. Only with plain words: nothing of the
+ * text that is run is the caller's.
+ */
+const printsOwnScript =
+  /^"?\$\((?:(?:pyenv|rbenv|nodenv|goenv|jenv|starship|zoxide) init(?: [\w./=-]+)*|mise activate(?: \w+)*|ssh-agent(?: -[sck])*|(?:\/[\w./-]+\/)?brew shellenv(?: \w+)*|direnv hook \w+|fnm env(?: --[\w=-]+)*|opam env(?: --[\w=-]+)*|dircolors(?: -[bc])*|lesspipe)\)"?$/;
+
 /** The words are joined and read again. */
 export function readEval(call: ProgramCall): Reading {
   const words = knownValue(call.words[0]) === '--' ? call.words.slice(1) : call.words;
   if (words.length === 0) return reading(call, readOnly, 'eval of nothing');
   const values = words.map(knownValue);
+  if (words.length === 1 && values[0] === undefined && printsOwnScript.test(words[0]?.text ?? ''))
+    return reading(call, mutating, `eval runs the script that ${words[0]?.text} prints`);
   const known = values.some((value) => value === undefined);
   const computed = words.find((word) => knownValue(word) === undefined)?.text ?? call.text;
   const text = textReading(call, known ? unknownWord(computed) : plainWord(values.join(' ')), call.around.grammar);

@@ -5,6 +5,7 @@ import { hiddenCode } from './read-builtin.js';
 import { readCommand } from './read-command.js';
 import { ScriptReading } from './read-script.js';
 import { everyReading, holding, type Reading, unreadable } from './reading.js';
+import { runnersIn } from './runners.js';
 import { type Aliases, type Reader, type Surroundings, unknownInput } from './surroundings.js';
 import { indexesIn, namesIn } from './variables.js';
 import { plainWord, type Word } from './word.js';
@@ -78,7 +79,7 @@ export class ShellReader implements Reader {
     if (text.includes('\0')) return unreadable(text, 'a NUL, which no shell takes');
     if (around.grammar === 'zsh' && differsInZsh(text)) return unreadable(text, 'zsh reads it otherwise: use bash');
     const plain = plainWordsOf(text);
-    const deeper = { ...around, depth: around.depth + 1, functions: new Set<string>() };
+    const deeper = { ...around, depth: around.depth + 1, functions: new Set<string>(), inRunner: false };
     if (plain !== undefined && !this.aliases.has(plain[0] ?? '')) {
       const read = this.command(plain.map(plainWord), { ...deeper, variables: new Map() });
       return holding(text, 'shell text', [read]);
@@ -111,7 +112,15 @@ export class ShellReader implements Reader {
     around: Surroundings,
   ): Reading {
     const { variables, functions } = namesIn(script, children, around, this.aliases.size > 0);
-    const inner = { ...around, variables, ...(givesInput.test(text) ? { input: unknownInput } : {}) };
+    const own = around.ownShell === true && around.grammar !== 'zsh' ? runnersIn(script, children) : [];
+    const runners = new Set([...(around.runners ?? []), ...own]);
+    const inner = {
+      ...around,
+      variables,
+      runners,
+      ownShell: false,
+      ...(givesInput.test(text) ? { input: unknownInput } : {}),
+    };
     const read = new ScriptReading({ reader: this, children, source: text, functions }).script(script, inner);
     const found = calculates.test(text) ? indexesIn(script, children, variables) : [];
     if (found.length === 0) return read;

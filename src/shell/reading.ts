@@ -20,6 +20,8 @@ export interface Reading {
   readonly classes: Classes;
   /** False where something that decides is computed: it could be any command. */
   readonly readable: boolean;
+  /** A computed word of it could also name a command that it runs: none that is known, so its classes do not say it. */
+  readonly mayRunMore?: true;
   readonly why: string;
   /** What it runs, and what is run to make its words. */
   readonly parts: readonly Reading[];

@@ -21,6 +21,12 @@ export interface Surroundings {
   readonly variables: Variables;
   /** Functions of the text that are in force at this command: their bodies are read where they are. */
   readonly functions: ReadonlySet<string>;
+  /** Functions that run what they are called with (`runners`): wherever one is called, that is read. */
+  readonly runners?: ReadonlySet<string>;
+  /** In the body of one. */
+  readonly inRunner?: boolean;
+  /** The text of a shell of its own: what it defines is called in it, and not around it. */
+  readonly ownShell?: boolean;
   /** Aliases that this text is what they stand for: the shell takes none of them twice. */
   readonly expanded: ReadonlySet<string>;
   /** Single quotes are letters here, as in arithmetic and in a here-document: what is between them is expanded. */

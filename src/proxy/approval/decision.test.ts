@@ -56,6 +56,36 @@ describe('a rule that denies', () => {
     }
   });
 
+  it('is about what a computed word could have another program run', async () => {
+    for (const what of ['deny', 'require_approval'] as const) {
+      const rules = [rule(what, 'rm')];
+      for (const text of [
+        'find "$@"',
+        'find . $X',
+        'find . -name $X',
+        'find . "$X" rm {} \\;',
+        'find . -e$X',
+        'fd $X',
+        'fd a "$X" rm',
+        'run() { "$@"; }; run rm x',
+        'run() { "$@"; }; eval \'run rm x\'',
+      ])
+        assert.equal(await action(text, { rules }), what, text);
+      for (const text of [
+        'find "$D" -name x',
+        'find "$D" -type f -exec ls {} \\;',
+        'find . -name "$X"',
+        'find . -newer "$X" -print',
+        'fd "$X"',
+        'run() { "$@"; }; run ls',
+      ])
+        assert.equal(isStricter(await action(text, { rules }), 'allow_with_checkpoint'), false, text);
+    }
+    assert.equal(await action('find "$@"', { agents: ['a'] }), 'allow_with_checkpoint');
+    assert.equal(await action('run() { "$@"; }; run ls', { agents: ['a'] }), 'allow');
+    assert.equal(await action('eval "$(ssh-agent -s)"', { agents: ['a'] }), 'allow_with_checkpoint');
+  });
+
   it('is about every name that the program has for it', async () => {
     for (const [words, refused, others] of [
       [

@@ -94,11 +94,12 @@ function decideClass(reading: Reading, name: CommandClass, rules: readonly Rule[
 
 /** What cannot be read could be what a rule refuses. */
 function mayBeRefused(reading: Reading, rules: readonly Rule[]): Decided | undefined {
-  if (reading.readable) return undefined;
+  if (reading.readable && reading.mayRunMore !== true) return undefined;
   const strict = rules.filter(({ match, action }) => 'command' in match && isStricter(action, 'allow_with_checkpoint'));
   const rule = decidingRule(strict);
   if (rule === undefined) return undefined;
-  const reason = `${reading.why}; it could be a command that a rule refuses`;
+  const what = reading.readable ? 'a computed word of it could run' : 'it could be';
+  const reason = `${reading.why}; ${what} a command that a rule refuses`;
   return { action: rule.action, categories: ['host_escape_risk'], reason, rule: rule.id, words: [] };
 }
 

@@ -166,7 +166,11 @@ export const packagePrograms: Programs = {
     subcommands: { ...each('restore add tool workload nuget new', fetches) },
     otherwise: runs,
   },
-  ...each('asdf pyenv rbenv nodenv', { is: 'mn', subcommands: { exec: { is: 'm', runs: 0 } }, otherwise: fetches }),
+  ...each('asdf pyenv rbenv nodenv', {
+    is: 'mn',
+    subcommands: { exec: { is: 'm', runs: 0 }, init: { is: 'm' } },
+    otherwise: fetches,
+  }),
   ...each('nvm fnm', {
     is: 'mn',
     subcommands: each('use ls list current which alias deactivate env', runs),
