@@ -98,7 +98,7 @@ function mayBeRefused(reading: Reading, rules: readonly Rule[]): Decided | undef
   const strict = rules.filter(({ match, action }) => 'command' in match && isStricter(action, 'allow_with_checkpoint'));
   const rule = decidingRule(strict);
   if (rule === undefined) return undefined;
-  const what = reading.readable ? 'a computed word of it could run' : 'it could be';
+  const what = reading.readable ? 'a computed word could make it run' : 'it could be';
   const reason = `${reading.why}; ${what} a command that a rule refuses`;
   return { action: rule.action, categories: ['host_escape_risk'], reason, rule: rule.id, words: [] };
 }
