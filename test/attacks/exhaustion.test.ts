@@ -12,7 +12,7 @@ import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { inKeptJail } from '../support/kept-jail.js';
 import { cannotMountSmallDisk, onSmallDisk, overlayWorksOn } from '../support/small-disk.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
-import { forEachUser, isRoot } from '../support/users.js';
+import { forEachUser, forEitherUser, isRoot } from '../support/users.js';
 
 const soaking = process.env['CTX_SOAK'] === '1';
 /** Deeper ones are reported and dropped, and not applied: deep-trees.test.ts. */
@@ -53,19 +53,24 @@ async function answersMeanwhile(stage: Stage): Promise<void> {
   assert.equal(stdout, 'alive\n', `meanwhile: ${stderr}`);
 }
 
+/** Announces itself; while it goes on, ctx has to answer elsewhere. */
+async function whileRunning(
+  stage: Stage,
+  project: string,
+  options: readonly string[],
+  argv: readonly string[],
+): Promise<Envelope> {
+  const words = ['exec', '--json', '--timeout', soaking ? '120s' : '30s', ...options, '--', ...argv];
+  const running = stage.startCtx(project, words, { timeoutSeconds: 200 });
+  await answersMeanwhile(stage);
+  const { stdout, stderr } = await running.finished;
+  return parseJson(stdout, stderr) as Envelope;
+}
+
 forEachUser((user) => {
   const stage = useStage(user);
   /** A control group is for those who may make one; the others have the kernel's limit of a process. */
   const mayLimit = isRoot && user.uid === 0;
-
-  /** Announces itself; while it goes on, ctx has to answer elsewhere. */
-  async function whileRunning(project: string, options: readonly string[], argv: readonly string[]): Promise<Envelope> {
-    const words = ['exec', '--json', '--timeout', soaking ? '120s' : '30s', ...options, '--', ...argv];
-    const running = stage.startCtx(project, words, { timeoutSeconds: 200 });
-    await answersMeanwhile(stage);
-    const { stdout, stderr } = await running.finished;
-    return parseJson(stdout, stderr) as Envelope;
-  }
 
   test('without limits the same commands get all they ask for', async () => {
     // As much as would break a limit below, and no more: this machine is not to be used up.
@@ -86,7 +91,7 @@ forEachUser((user) => {
   test('a fork bomb is held to its processes and ends with the command', async () => {
     const project = stage.project();
     const bomb = 'bomb() { bomb & bomb & }; bomb 2>/dev/null; sleep 1';
-    const envelope = await whileRunning(project, ['--processes', '60'], ['sh', '-c', bomb]);
+    const envelope = await whileRunning(stage, project, ['--processes', '60'], ['sh', '-c', bomb]);
     // Without a control group no one counts what is refused, and a bomb that is held is never seen full.
     if (mayLimit) assert.match(envelope.limitsReached.join(), /process limit reached: \d+ forks? refused/);
     await answersMeanwhile(stage);
@@ -95,7 +100,7 @@ forEachUser((user) => {
   test('a crowd is held to the kernel’s limit where there is no control group, and the report names it', async () => {
     // None of the crowd ends by itself: on a slow machine the first would be gone before the last has come.
     const crowd = `(for i in $(seq ${crowdSize}); do sleep 100 & done) 2>/dev/null; sleep 2`;
-    const envelope = await whileRunning(stage.project(), ['--processes', '500'], ['sh', '-c', crowd]);
+    const envelope = await whileRunning(stage, stage.project(), ['--processes', '500'], ['sh', '-c', crowd]);
     assert.match(envelope.limitsReached.join(), /process limit reached: \d+ (forks? refused|processes and threads)/);
   });
 
@@ -107,7 +112,7 @@ forEachUser((user) => {
       ['sh', '-c', 'cat /dev/zero > /dev/shm/large'],
     ];
     for (const eater of eaters) {
-      const envelope = await whileRunning(stage.project(), ['--memory', '80M'], eater);
+      const envelope = await whileRunning(stage, stage.project(), ['--memory', '80M'], eater);
       assert.match(envelope.limitsReached.join(), /memory limit reached/, eater.join(' '));
     }
   });
@@ -123,13 +128,14 @@ except RuntimeError:
     const program = (count: string) => ['/usr/bin/python3', '-c', threads, count];
     const many = await stage.exec(stage.project(), program('1500'));
     assert.equal(many.exitCode, 0, many.stderr?.text);
-    const envelope = await whileRunning(stage.project(), ['--processes', '400'], program('1500'));
+    const envelope = await whileRunning(stage, stage.project(), ['--processes', '400'], program('1500'));
     assert.equal(envelope.exitCode, 1);
     assert.match(envelope.limitsReached.join(), /process limit reached: \d+ (forks? refused|processes and threads)/);
   });
 
   test('disk and files are held to their limits, however fast they are filled', async () => {
     const bytes = await whileRunning(
+      stage,
       stage.project(),
       ['--disk', '8M'],
       ['sh', '-c', 'for i in 1 2 3 4; do cat /dev/zero > large$i & done; wait; sleep 2'],
@@ -137,6 +143,7 @@ except RuntimeError:
     assert.match(bytes.limitsReached.join(), /disk limit reached/);
     assert.ok(bytes.changes.reduce((sum, { size }) => sum + size, 0) < 64 * 2 ** 20);
     const files = await whileRunning(
+      stage,
       stage.project(),
       ['--files', '200'],
       ['sh', '-c', 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); : > f$i; done'],
@@ -194,12 +201,33 @@ except RuntimeError:
     const script = `const { openSync } = require('fs'); let open = 0;
       try { for (;;) { openSync('/dev/null'); open += 1; } } catch (error) { console.log(error.code, open > 500); }
       setTimeout(() => {}, 700);`;
-    const envelope = await whileRunning(stage.project(), [], ['node', '-e', script]);
+    const envelope = await whileRunning(stage, stage.project(), [], ['node', '-e', script]);
     assert.equal(envelope.stdout?.text, 'EMFILE true\n');
   });
 
+  test('kill -9 of everybody reaches nobody outside', async () => {
+    const bystander = stage.start('/', ['sleep', '60']);
+    try {
+      const envelope = await stage.exec(stage.project(), [
+        'sh',
+        '-c',
+        `kill -9 ${bystander.pid} && echo won; trap '' TERM; (kill -9 -1); kill -9 -1`,
+      ]);
+      assert.equal(envelope.stdout?.text, '');
+      process.kill(bystander.pid, 0);
+    } finally {
+      bystander.child.kill('SIGKILL');
+    }
+  });
+});
+
+// What the report counts and verbs work on, whoever it is of.
+forEitherUser((user) => {
+  const stage = useStage(user);
+
   test('output without end on both streams is dropped and counted, not kept', async () => {
     const envelope = await whileRunning(
+      stage,
       stage.project(),
       [],
       ['sh', '-c', 'head -c 12000000 /dev/zero & yes | head -c 12000000 >&2; wait'],
@@ -211,7 +239,7 @@ except RuntimeError:
 
   test(`${refusedCalls} refused system calls are one line of the report`, async () => {
     const script = `import ctypes; c = ctypes.CDLL(None)\nfor i in range(${refusedCalls}): c.unshare(0x10000000)`;
-    const envelope = await whileRunning(stage.project(), [], ['/usr/bin/python3', '-c', script]);
+    const envelope = await whileRunning(stage, stage.project(), [], ['/usr/bin/python3', '-c', script]);
     assert.deepEqual(
       envelope.refusals.map(({ call, count }) => [call, count]),
       [['unshare', refusedCalls]],
@@ -257,20 +285,5 @@ except RuntimeError:
     assert.equal((await stage.json(project, ['apply']))['done'], true);
     const { size, blocks } = statSync(join(project, 'vast'));
     assert.deepEqual([size, blocks < 100], [2 ** 40, true]);
-  });
-
-  test('kill -9 of everybody reaches nobody outside', async () => {
-    const bystander = stage.start('/', ['sleep', '60']);
-    try {
-      const envelope = await stage.exec(stage.project(), [
-        'sh',
-        '-c',
-        `kill -9 ${bystander.pid} && echo won; trap '' TERM; (kill -9 -1); kill -9 -1`,
-      ]);
-      assert.equal(envelope.stdout?.text, '');
-      process.kill(bystander.pid, 0);
-    } finally {
-      bystander.child.kill('SIGKILL');
-    }
   });
 });

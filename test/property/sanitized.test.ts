@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { checkout, temporaryRoot } from '../support/program.js';
 import { cannotSanitize, compileSanitized } from '../support/sanitizers.js';
 import { useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEitherUser } from '../support/users.js';
 
 const base = mkdtempSync(join(temporaryRoot(), 'ctx-sanitized-'));
 chmodSync(base, 0o755);
@@ -59,7 +59,7 @@ describe('with sanitizers', { skip: cannotSanitize }, () => {
   test('the jail program reads damaged plans', () =>
     passes('CTX_TEST_JAIL', 'jail', ['test/property/jail-plan-reader.test.js']));
 
-  forEachUser((user) => {
+  forEitherUser((user) => {
     const stage = useStage(user);
     const run = (cwd: string, words: readonly string[], input = '') =>
       stage.start(cwd, [join(product, 'bin/ctx'), ...words], { input }).finished;

@@ -30,8 +30,14 @@ export function verifyUnsealed({ directory }: { readonly directory: string }): S
   return JSON.parse(run([secondVerifier, directory, '--json'])) as SecondVerdict;
 }
 
-/** Flips one bit of every byte of every segment, one after the other, in memory. Returns the places where nothing was noticed. */
-export function flipEveryByteSecond({ record, root, publicKey }: SealedRecord): { flips: number; unnoticed: string[] } {
+/**
+ * Flips one bit of every byte of every segment, or of each `step`th, one after the other, in memory. Returns the places where nothing
+ * was noticed.
+ */
+export function flipEveryByteSecond(
+  { record, root, publicKey }: SealedRecord,
+  step = 1,
+): { flips: number; unnoticed: string[] } {
   const script = `
 import functools, importlib.util, json, os, sys
 spec = importlib.util.spec_from_file_location("verifier", sys.argv[1])
@@ -51,14 +57,14 @@ assert ask() == [], ask()
 flips, unnoticed = 0, []
 for path in [path for path in contents if path.endswith(".jsonl")]:
     whole = contents[path]
-    for at in range(len(whole)):
+    for at in range(0, len(whole), int(sys.argv[5])):
         contents[path] = whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :]
         flips += 1
         if not ask(): unnoticed.append(f"{path}:{at}")
     contents[path] = whole
 print(json.dumps({"flips": flips, "unnoticed": unnoticed}))
 `;
-  return JSON.parse(run(['-', secondVerifier, record, publicKey, root], script)) as {
+  return JSON.parse(run(['-', secondVerifier, record, publicKey, root, String(step)], script)) as {
     flips: number;
     unnoticed: string[];
   };

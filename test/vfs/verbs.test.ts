@@ -1,13 +1,13 @@
-/** `ctx vfs ...` as a person uses it, as root and as anybody else. */
+/** `ctx vfs ...` as a person uses it. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Stage } from '../support/stage.js';
-import { forEachUser, spawnIdentity } from '../support/users.js';
+import { forEitherUser, spawnIdentity } from '../support/users.js';
 
-forEachUser((user) => {
+forEitherUser((user) => {
   const stage = new Stage(user);
   let directory = '';
   before(() => {
@@ -20,7 +20,7 @@ forEachUser((user) => {
     const { status, stdout, stderr } = spawnSync(stage.program, ['vfs', ...words], {
       cwd: directory,
       input,
-      env: { HOME: stage.home, CTX_DATA: stage.store, PATH: process.env['PATH'] },
+      env: stage.environment,
       ...spawnIdentity(user),
     });
     return { status, stdout: stdout.toString('latin1'), stderr: stderr.toString() };
