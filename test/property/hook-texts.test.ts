@@ -234,7 +234,7 @@ describe('any text on the hook’s stdin', () => {
             assert.match(verdict.command, /^\/opt\/ctx exec --wait -- (?:ba)?sh -c '/);
           if (verdict.decision === 'allow') checkGranted(JSON.parse(value));
         }),
-        seeded(2_500),
+        seeded(1_000, 50_000),
       );
       assert.equal(denials, seen.deny);
       assert.ok(seen.allow > 20 && seen.deny > 200 && seen.rewrite > 0, JSON.stringify(seen));

@@ -107,7 +107,7 @@ describe('a command that is wrapped', () => {
           assertNoSafer(await classify({ text: outer }), inner, outer);
         },
       ),
-      seeded(2_000),
+      seeded(700, 40_000),
     );
   });
 
@@ -123,7 +123,7 @@ describe('a command that is wrapped', () => {
           assertNoSafer(await classify({ text: outer }), inner, outer);
         },
       ),
-      seeded(2_000),
+      seeded(700, 40_000),
     );
   });
 
@@ -140,7 +140,7 @@ describe('a command that is wrapped', () => {
           assertNoSafer(both, await classify({ text: second }), second);
         },
       ),
-      seeded(1_000),
+      seeded(350, 20_000),
     );
   });
 });
@@ -225,7 +225,7 @@ describe('any text at all', () => {
           await classify({ argv: text.split(' ') });
         },
       ),
-      seeded(3_000),
+      seeded(1_000, 60_000),
     );
   });
 
