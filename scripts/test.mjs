@@ -7,7 +7,9 @@
  * for what was changed and not for what was drawn. CTX_TEST_SEED=N gives either another. The seed is printed.
  *
  * A few files that fail beside the others are run once more, alone: a busy machine is not a defect, and what fails
- * alone is. Those that pass then are named, since each is a test to mend.
+ * alone is. Those that pass then are named, since each is a test to mend. Only this second run, and one with words, reads
+ * source maps: with them each process of a test takes 5 to 20 % more of the processor. Without them a failure is named by
+ * its place in dist/js.
  *
  * Tests have a temporary directory of their own: what they leave there is named at the end, and removed.
  *
@@ -67,11 +69,11 @@ const mostRunAgain = 5;
 const minutesOfFile = options.soak ? 360 : 20;
 /** A file waits more than half of its time: for the disk, for clocks, for processes that begin and end. */
 const filesAtOnce = Math.min(2 * availableParallelism() + 1, 8);
-const { status, failedFiles } = await runTests(longestFirst(files), filesAtOnce);
+const { status, failedFiles } = await runTests(longestFirst(files), filesAtOnce, words.length > 0);
 let passed = status === 0;
 if (!passed && words.length === 0 && failedFiles.length > 0 && failedFiles.length <= mostRunAgain) {
   console.log(`\nUNSTABLE: ${failedFiles.join(', ')}: failed beside the others (see above), and once more alone:\n`);
-  passed = (await runTests(failedFiles, 1)).status === 0;
+  passed = (await runTests(failedFiles, 1, true)).status === 0;
 }
 process.exitCode = passed && failed.length === 0 ? 0 : 1;
 
@@ -81,7 +83,7 @@ function compiledFrom(path) {
   return source.endsWith('.ts') ? `dist/js/${source.replace(/\.ts$/, '.js')}` : source;
 }
 
-async function runTests(paths, concurrency) {
+async function runTests(paths, concurrency, readsSourceMaps) {
   const scratch = mkdtempSync(join(tmpdir(), 'ctx-tests-'));
   const temporary = makeTemporary();
   const keepers = await keepersOfRun();
@@ -94,7 +96,8 @@ async function runTests(paths, concurrency) {
     times: join(scratch, 'times'),
     temporary,
   };
-  const loaded = ['--enable-source-maps', '--require', inCheckout('scripts', 'test', 'file-times.cjs')];
+  const mapped = readsSourceMaps ? ['--enable-source-maps'] : [];
+  const loaded = [...mapped, '--require', inCheckout('scripts', 'test', 'file-times.cjs')];
   const input = JSON.stringify(settings);
   try {
     const { status: code } = run([process.execPath, ...loaded, inCheckout('scripts', 'test', 'run-files.mjs')], {

@@ -1,6 +1,6 @@
 /**
- * Runs test files in the order it is given them, a few at a time: node --enable-source-maps run-files.mjs, its settings as JSON on
- * stdin. Node's own `--test` sorts them by name, and a long one that comes last runs alone.
+ * Runs test files in the order it is given them, a few at a time: node run-files.mjs, its settings as JSON on stdin. Their processes get
+ * the options of this one. Node's own `--test` sorts them by name, and a long one that comes last runs alone.
  */
 import { createWriteStream, readFileSync } from 'node:fs';
 import { run } from 'node:test';
