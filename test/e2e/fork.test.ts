@@ -1,11 +1,10 @@
 /** The main job: a command works on a fork, the report says what it did, and the person keeps it or forgets it. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { recordsOf } from '../support/record.js';
 import { snapshot } from '../support/snapshot.js';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 const sample = `mkdir -p src/deep empty; echo one > src/one; echo two > src/deep/two; printf '#!/bin/sh\\necho run\\n' > run; chmod 755 run
   ln -s src/one link; echo secret > private; chmod 600 private; touch -d 2020-01-02T03:04:05 src/one src/deep run`;
@@ -13,10 +12,10 @@ const sample = `mkdir -p src/deep empty; echo one > src/one; echo two > src/deep
 const edits = `echo new > added; echo more >> src/one; chmod 640 run; rm private; mkdir made; echo inner > made/inner
   rm link; ln -s elsewhere link; rm -r src/deep; echo file > src/deep`;
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useWarmStage(user);
 
-  test('the directory is untouched until apply, then equal to the fork', async () => {
+  turn.test('the directory is untouched until apply, then equal to the fork', async () => {
     const project = stage.project(sample);
     const before = snapshot(project);
     await stage.inside(project, edits);
@@ -34,7 +33,7 @@ forEachUser((user) => {
     assert.deepEqual((await stage.json(project, ['diff']))['changes'], []);
   });
 
-  test('apply keeps the times of what the fork did not change', async () => {
+  turn.test('apply keeps the times of what the fork did not change', async () => {
     const project = stage.project(sample);
     const before = snapshot(project);
     await stage.inside(project, 'echo more >> private; touch -d 2021-05-06T07:08:09 run; echo x >> run');
@@ -45,7 +44,7 @@ forEachUser((user) => {
     assert.notEqual(after['./private'], before['./private']);
   });
 
-  test('drop forgets the changes and the private home', async () => {
+  turn.test('drop forgets the changes and the private home', async () => {
     const project = stage.project(sample);
     const before = snapshot(project);
     await stage.inside(project, `${edits}; echo note > ~/note`);
@@ -55,7 +54,7 @@ forEachUser((user) => {
     assert.equal(await stage.inside(project, 'cat src/one; ls ~; cat private'), 'one\nsecret\n');
   });
 
-  test('a fork lasts from one command to the next, and each report tells only of its own', async () => {
+  turn.test('a fork lasts from one command to the next, and each report tells only of its own', async () => {
     const project = stage.project('echo a > a; echo b > b');
     const first = await stage.exec(project, ['sh', '-c', 'echo x > x; rm b']);
     assert.deepEqual(
@@ -82,7 +81,7 @@ forEachUser((user) => {
     assert.deepEqual(fourth.changes, []);
   });
 
-  test('the envelope is exact: kinds, types, sizes and modes', async () => {
+  turn.test('the envelope is exact: kinds, types, sizes and modes', async () => {
     const project = stage.project(sample);
     const script = `umask 022; ${edits}; echo out; echo err >&2; exit 7`;
     const envelope = await stage.exec(project, ['sh', '-c', script]);
@@ -125,7 +124,7 @@ forEachUser((user) => {
     );
   });
 
-  test('the report for people goes to stderr and names every change', async () => {
+  turn.test('the report for people goes to stderr and names every change', async () => {
     const project = stage.project(sample);
     const { code, stdout, stderr } = await stage.ctx(project, [
       'exec',
@@ -145,7 +144,7 @@ forEachUser((user) => {
     assert.deepEqual([quiet.stdout, quiet.stderr], ['out\n', '']);
   });
 
-  test('the record has every command, before and after, and every apply and drop', async () => {
+  turn.test('the record has every command, before and after, and every apply and drop', async () => {
     const project = stage.project();
     const { workspace } = await stage.exec(project, ['touch', 'x']);
     await stage.json(project, ['apply']);

@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { differing } from '../support/fork-and-home.js';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 const identity = 'git config user.name a; git config user.email a@b';
 const first = `git init -q -b main; ${identity}; echo a > a; echo b > b; git add .; git commit -qm first`;
@@ -108,11 +107,11 @@ const flows: readonly Flow[] = [
   },
 ];
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useWarmStage(user);
   const each = (part: (flow: Flow) => string) => flows.map((flow, at) => `(cd r${at}; ${part(flow)})`).join('\n');
 
-  test('what everyday flows made of repositories comes home, and nothing is left that is not named', async () => {
+  turn.test('what everyday flows made of repositories comes home, and nothing is left that is not named', async () => {
     const made = flows.map((_flow, at) => `mkdir r${at}`).join('\n');
     const project = stage.project(`${made}\n${each(({ prepare }) => prepare)}`);
     await stage.inside(project, `set -e\n${each(({ inside }) => inside)}`);
@@ -132,20 +131,23 @@ forEachUser((user) => {
     assert.deepEqual((await stage.json(project, ['diff']))['changes'], []);
   });
 
-  test('where git cannot read the person’s configuration, everything that it could name is held back', async () => {
-    const project = stage.project(`mkdir r s; (cd r; ${first}; echo '[broken' >> .git/config); (cd s; ${first})`);
-    await stage.inside(project, 'echo x > r/tool.sh; echo x > s/tool.sh');
-    const answer = await stage.json(project, ['apply'], 3);
-    assert.deepEqual(answer['heldBack'], ['r/tool.sh']);
-    assert.match(JSON.stringify(answer['sensitive']), /could not be read: bad config line/);
-    const everywhere = stage.project();
-    await stage.inside(everywhere, 'echo x > tool.sh');
-    const env = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'x' };
-    const all = await stage.json(everywhere, ['apply'], 3, { env });
-    assert.deepEqual(all['heldBack'], ['tool.sh']);
-  });
+  turn.test(
+    'where git cannot read the person’s configuration, everything that it could name is held back',
+    async () => {
+      const project = stage.project(`mkdir r s; (cd r; ${first}; echo '[broken' >> .git/config); (cd s; ${first})`);
+      await stage.inside(project, 'echo x > r/tool.sh; echo x > s/tool.sh');
+      const answer = await stage.json(project, ['apply'], 3);
+      assert.deepEqual(answer['heldBack'], ['r/tool.sh']);
+      assert.match(JSON.stringify(answer['sensitive']), /could not be read: bad config line/);
+      const everywhere = stage.project();
+      await stage.inside(everywhere, 'echo x > tool.sh');
+      const env = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'x' };
+      const all = await stage.json(everywhere, ['apply'], 3, { env });
+      assert.deepEqual(all['heldBack'], ['tool.sh']);
+    },
+  );
 
-  test('of a merge that is not finished nothing comes home but the files of the working tree', async () => {
+  turn.test('of a merge that is not finished nothing comes home but the files of the working tree', async () => {
     const project = stage.project(
       `${first}; git checkout -qb t; echo t > a; git commit -qam t; git checkout -q main; echo m > a; git commit -qam m`,
     );
@@ -158,34 +160,37 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'git status --short; git log -1 --format="%s %p" | wc -w'), '3\n');
   });
 
-  test('an apply of a commit that is killed while it writes goes on, and is undone; a commit of the person’s is a conflict', async () => {
-    const project = stage.project(`mkdir d; for i in $(seq 800); do echo 0 > d/$i; done; ${first}`);
-    await stage.inside(project, 'for i in $(seq 800); do echo 1 > d/$i; done; git commit -qam second');
-    const apply = stage.startCtx(project, ['apply']);
-    let isOver = false;
-    void apply.finished.then(() => {
-      isOver = true;
-    });
-    // Killed at the first file that was written, or over already: what holds afterwards is the same.
-    const isWritten = () => readFileSync(join(project, 'd/1'), 'utf8') === '1\n';
-    while (!isOver && !isWritten()) await sleep(1);
-    apply.child.kill('SIGKILL');
-    await apply.finished;
-    await stage.json(project, ['apply', '--wait']);
-    const look = 'git log --format=%s; git status --short; git fsck --no-dangling';
-    assert.equal(stage.shell(project, look), 'second\nfirst\n');
-    await stage.inside(project, 'echo agent > a; git commit -qam agent');
-    stage.shell(project, 'echo mine > b; git commit -qam mine');
-    const refused = await stage.json(project, ['apply'], 1);
-    assert.match(JSON.stringify(refused), /refs\/heads\/main/);
-    assert.equal(stage.shell(project, look), 'mine\nsecond\nfirst\n');
-    await stage.json(project, ['apply', '--conflicts', 'theirs']);
-    assert.equal(stage.shell(project, 'git log --format=%s'), 'agent\nsecond\nfirst\n');
-    await stage.json(project, ['apply', '--undo']);
-    assert.equal(stage.shell(project, look), 'mine\nsecond\nfirst\n');
-  });
+  turn.test(
+    'an apply of a commit that is killed while it writes goes on, and is undone; a commit of the person’s is a conflict',
+    async () => {
+      const project = stage.project(`mkdir d; for i in $(seq 800); do echo 0 > d/$i; done; ${first}`);
+      await stage.inside(project, 'for i in $(seq 800); do echo 1 > d/$i; done; git commit -qam second');
+      const apply = stage.startCtx(project, ['apply']);
+      let isOver = false;
+      void apply.finished.then(() => {
+        isOver = true;
+      });
+      // Killed at the first file that was written, or over already: what holds afterwards is the same.
+      const isWritten = () => readFileSync(join(project, 'd/1'), 'utf8') === '1\n';
+      while (!isOver && !isWritten()) await sleep(1);
+      apply.child.kill('SIGKILL');
+      await apply.finished;
+      await stage.json(project, ['apply', '--wait']);
+      const look = 'git log --format=%s; git status --short; git fsck --no-dangling';
+      assert.equal(stage.shell(project, look), 'second\nfirst\n');
+      await stage.inside(project, 'echo agent > a; git commit -qam agent');
+      stage.shell(project, 'echo mine > b; git commit -qam mine');
+      const refused = await stage.json(project, ['apply'], 1);
+      assert.match(JSON.stringify(refused), /refs\/heads\/main/);
+      assert.equal(stage.shell(project, look), 'mine\nsecond\nfirst\n');
+      await stage.json(project, ['apply', '--conflicts', 'theirs']);
+      assert.equal(stage.shell(project, 'git log --format=%s'), 'agent\nsecond\nfirst\n');
+      await stage.json(project, ['apply', '--undo']);
+      assert.equal(stage.shell(project, look), 'mine\nsecond\nfirst\n');
+    },
+  );
 
-  test('a file of an installed package that the person’s configuration names is held back', async () => {
+  turn.test('a file of an installed package that the person’s configuration names is held back', async () => {
     const project = stage.project(`${first}; git config core.fsmonitor node_modules/a/package.json`);
     await stage.inside(
       project,

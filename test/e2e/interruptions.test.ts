@@ -9,7 +9,7 @@ import { processesMounting } from '../support/leftovers.js';
 import { type Running, until } from '../support/process.js';
 import { snapshot } from '../support/snapshot.js';
 import { type Stage, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 const skip = spawnSync('strace', ['-V']).status === 0 ? false : 'strace is not installed';
 
@@ -29,12 +29,12 @@ async function worksAgain(stage: Stage, project: string): Promise<void> {
   assert.equal(await stage.inside(project, 'echo again'), 'again\n');
 }
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useWarmStage(user);
   const startIn = (project: string, script: string, ...options: readonly string[]) =>
     stage.startCtx(project, ['exec', ...options, '--', 'sh', '-c', script], { detached: true });
 
-  test('Ctrl-C reaches the command, which may tidy up, and gives 130', async () => {
+  turn.test('Ctrl-C reaches the command, which may tidy up, and gives 130', async () => {
     const project = stage.project();
     const running = startIn(project, `trap 'echo tidied > tidied; exit 130' INT; ${working}`);
     await running.printed('started');
@@ -44,7 +44,7 @@ forEachUser((user) => {
     assert.equal(await stage.inside(project, 'cat tidied'), 'tidied\n');
   });
 
-  test('Ctrl-C ends a command that does not care, and the report still comes', async () => {
+  turn.test('Ctrl-C ends a command that does not care, and the report still comes', async () => {
     const project = stage.project();
     const running = startIn(project, `echo x > x; ${working}`, '--report', 'always');
     await running.printed('started');
@@ -55,7 +55,7 @@ forEachUser((user) => {
     await nothingRuns(project);
   });
 
-  test('a command that ignores Ctrl-C is told by the second and killed by the third', async () => {
+  turn.test('a command that ignores Ctrl-C is told by the second and killed by the third', async () => {
     const project = stage.project();
     const running = startIn(project, `trap '' INT TERM HUP; ${working}`);
     await running.printed('started');
@@ -73,7 +73,7 @@ forEachUser((user) => {
     await worksAgain(stage, project);
   });
 
-  test('SIGTERM to ctx ends the command', async () => {
+  turn.test('SIGTERM to ctx ends the command', async () => {
     const project = stage.project();
     const running = startIn(project, working);
     await running.printed('started');
@@ -82,7 +82,7 @@ forEachUser((user) => {
     await nothingRuns(project);
   });
 
-  test('kill -9 of ctx ends everything inside and frees the lock', async () => {
+  turn.test('kill -9 of ctx ends everything inside and frees the lock', async () => {
     const project = stage.project();
     const running = startIn(project, `echo x > x; (setsid sh -c 'trap "" TERM; ${working}' &) ; ${working}`);
     await running.printed('started');
@@ -92,22 +92,25 @@ forEachUser((user) => {
     assert.equal(await stage.inside(project, 'ls'), 'x\n');
   });
 
-  test('Ctrl-C during the import leaves nothing behind but an empty place, and the next command imports', async () => {
-    const project = stage.project('i=0; while [ $i -lt 1500 ]; do echo $i > f$i; i=$((i+1)); done');
-    const before = snapshot(project);
-    for (const delay of [60, 180]) {
-      const data = join(stage.directory, `interrupted-${delay}`);
-      const running = stage.startCtx(project, ['exec', '--', 'true'], { detached: true, env: { CTX_DATA: data } });
-      await sleep(delay);
-      toGroup(running, 'SIGINT');
-      const { code, signal, stderr } = await running.finished;
-      assert.ok(code === 130 || signal === 'SIGINT' || code === 0, `${code} ${signal} ${stderr}`);
-      if (existsSync(join(data, 'trash'))) assert.deepEqual(readdirSync(join(data, 'trash')), []);
-      const next = await stage.ctx(project, ['exec', '--', 'sh', '-c', 'ls | wc -l'], { env: { CTX_DATA: data } });
-      assert.equal(next.stdout.trim(), '1500');
-    }
-    assert.deepEqual(snapshot(project), before);
-  });
+  turn.test(
+    'Ctrl-C during the import leaves nothing behind but an empty place, and the next command imports',
+    async () => {
+      const project = stage.project('i=0; while [ $i -lt 1500 ]; do echo $i > f$i; i=$((i+1)); done');
+      const before = snapshot(project);
+      for (const delay of [60, 180]) {
+        const data = join(stage.directory, `interrupted-${delay}`);
+        const running = stage.startCtx(project, ['exec', '--', 'true'], { detached: true, env: { CTX_DATA: data } });
+        await sleep(delay);
+        toGroup(running, 'SIGINT');
+        const { code, signal, stderr } = await running.finished;
+        assert.ok(code === 130 || signal === 'SIGINT' || code === 0, `${code} ${signal} ${stderr}`);
+        if (existsSync(join(data, 'trash'))) assert.deepEqual(readdirSync(join(data, 'trash')), []);
+        const next = await stage.ctx(project, ['exec', '--', 'sh', '-c', 'ls | wc -l'], { env: { CTX_DATA: data } });
+        assert.equal(next.stdout.trim(), '1500');
+      }
+      assert.deepEqual(snapshot(project), before);
+    },
+  );
 
   for (const signal of ['SIGINT', 'SIGTSTP']) {
     test(`${signal} as the command leaves the job of its ctx ends and stops nothing`, { skip }, async () => {
@@ -131,7 +134,7 @@ forEachUser((user) => {
     assert.doesNotMatch(stderr, /without saying/);
   });
 
-  test('a time-out ends the command, keeps its output and says so', async () => {
+  turn.test('a time-out ends the command, keeps its output and says so', async () => {
     const project = stage.project();
     const { stdout } = await stage.ctx(project, [
       'exec',
@@ -157,7 +160,7 @@ forEachUser((user) => {
     await nothingRuns(project);
   });
 
-  test('a time-out kills what does not listen', async () => {
+  turn.test('a time-out kills what does not listen', async () => {
     const project = stage.project();
     const { code } = await stage.ctx(project, [
       'exec',
@@ -172,23 +175,26 @@ forEachUser((user) => {
     await nothingRuns(project);
   });
 
-  test('while one command runs another that wants the fork alone is refused with 69, or waits when told to', async () => {
-    const project = stage.project();
-    const first = startIn(project, `trap 'echo first > order; exit 0' TERM; ${working}`);
-    await first.printed('started');
-    const refused = await stage.ctx(project, ['exec', '--alone', '--', 'true']);
-    assert.equal(refused.code, 69);
-    assert.match(refused.stderr, /process \d+ is using it: .*\(EBUSY\)\n {2}try: wait for it to end, or pass --wait/);
-    for (const verb of ['apply', 'drop']) assert.equal((await stage.ctx(project, [verb])).code, 69, verb);
-    const second = stage.startCtx(project, ['exec', '--wait', '--', 'cat', 'order']);
-    await sleep(500);
-    first.child.kill('SIGTERM');
-    assert.equal((await first.finished).code, 0);
-    const { code, stdout } = await second.finished;
-    assert.deepEqual([code, stdout], [0, 'first\n']);
-  });
+  turn.test(
+    'while one command runs another that wants the fork alone is refused with 69, or waits when told to',
+    async () => {
+      const project = stage.project();
+      const first = startIn(project, `trap 'echo first > order; exit 0' TERM; ${working}`);
+      await first.printed('started');
+      const refused = await stage.ctx(project, ['exec', '--alone', '--', 'true']);
+      assert.equal(refused.code, 69);
+      assert.match(refused.stderr, /process \d+ is using it: .*\(EBUSY\)\n {2}try: wait for it to end, or pass --wait/);
+      for (const verb of ['apply', 'drop']) assert.equal((await stage.ctx(project, [verb])).code, 69, verb);
+      const second = stage.startCtx(project, ['exec', '--wait', '--', 'cat', 'order']);
+      await sleep(500);
+      first.child.kill('SIGTERM');
+      assert.equal((await first.finished).code, 0);
+      const { code, stdout } = await second.finished;
+      assert.deepEqual([code, stdout], [0, 'first\n']);
+    },
+  );
 
-  test('a signal ends a ctx that waits for its turn', async () => {
+  turn.test('a signal ends a ctx that waits for its turn', async () => {
     const project = stage.project();
     const first = startIn(project, working);
     await first.printed('started');
@@ -205,7 +211,7 @@ forEachUser((user) => {
     assert.equal(stdout, '');
   });
 
-  test('a command whose reader goes away ends, as in a shell', async () => {
+  turn.test('a command whose reader goes away ends, as in a shell', async () => {
     const project = stage.project();
     assert.equal(
       stage.shell(project, `${stage.program} exec -- sh -c 'yes; echo "ended $?" >&2' 2>/dev/null | head -1`),
@@ -215,7 +221,7 @@ forEachUser((user) => {
     await worksAgain(stage, project);
   });
 
-  test('a command that ignores the end of its terminal is killed, and the fork is free', async () => {
+  turn.test('a command that ignores the end of its terminal is killed, and the fork is free', async () => {
     const project = stage.project();
     const running = startIn(project, `trap '' HUP; ${working}`);
     await running.printed('started');
@@ -225,7 +231,7 @@ forEachUser((user) => {
     await worksAgain(stage, project);
   });
 
-  test('commands that leave background processes do not hold the report back', async () => {
+  turn.test('commands that leave background processes do not hold the report back', async () => {
     const project = stage.project();
     const envelope = await stage.exec(project, ['sh', '-c', 'sleep 100 & (setsid sleep 100 &); echo done']);
     assert.equal(envelope.stdout?.text, 'done\n');

@@ -2,19 +2,18 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { envelopeOf, inKeptJail, isAlive } from '../support/kept-jail.js';
 import { processesMounting } from '../support/leftovers.js';
 import { until } from '../support/process.js';
 import { copyOfProduct } from '../support/program.js';
 import { recordsOf } from '../support/record.js';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useWarmStage(user);
 
-  test('commands run one after the other in one jail, each with its own report', () =>
+  turn.test('commands run one after the other in one jail, each with its own report', () =>
     inKeptJail(stage, async ({ project }) => {
       const first = await envelopeOf(
         stage,
@@ -34,9 +33,10 @@ forEachUser((user) => {
         ],
       );
       assert.equal(second.pending, 1);
-    }));
+    }),
+  );
 
-  test('ctx exec joins it where nothing else is asked for, and makes a jail of its own where something is', () =>
+  turn.test('ctx exec joins it where nothing else is asked for, and makes a jail of its own where something is', () =>
     inKeptJail(stage, async ({ project }) => {
       const namespace = ['sh', '-c', 'readlink /proc/self/ns/pid'];
       const { stdout: kept } = await stage.ctx(project, ['jail', 'exec', '--', ...namespace]);
@@ -51,9 +51,10 @@ forEachUser((user) => {
       assert.equal(judged.code, 0, judged.stderr);
       const denied = await stage.ctx(project, ['exec', '--', ...namespace], { env: { CTX_ROOT } });
       assert.deepEqual([denied.code, denied.stdout], [13, ''], denied.stderr);
-    }));
+    }),
+  );
 
-  test('of several that want one at the same time the first starts it, and all of them run in it', async () => {
+  turn.test('of several that want one at the same time the first starts it, and all of them run in it', async () => {
     const project = stage.project();
     const words = ['exec', '--keep', '--', 'sh', '-c', 'readlink /proc/self/ns/pid'];
     try {
@@ -69,38 +70,41 @@ forEachUser((user) => {
     }
   });
 
-  test('another build of ctx than the one that keeps a kept jail does not ask it, and says how to renew it', async () => {
-    const product = copyOfProduct(join(stage.directory, 'rebuilt'));
-    const ctx = (...words: readonly string[]) => stage.start(project, [join(product, 'bin/ctx'), ...words]).finished;
-    const project = stage.project();
-    const namespace = ['--report', 'never', '--', 'readlink', '/proc/self/ns/pid'];
-    assert.equal((await ctx('jail', 'start')).code, 0);
-    try {
-      const kept = await ctx('exec', ...namespace);
-      assert.equal((await ctx('exec', ...namespace)).stdout, kept.stdout);
-      const why = await ctx('why', 'read', 'x');
-      // As a build puts its files into their place.
-      copyFileSync(join(product, 'dist/cli/ctx.cjs'), join(product, 'new.cjs'));
-      renameSync(join(product, 'new.cjs'), join(product, 'dist/cli/ctx.cjs'));
-      for (const calling of [() => ctx('exec', ...namespace), () => stage.ctx(project, ['exec', ...namespace])]) {
-        const { code, stdout, stderr } = await calling();
-        assert.equal(code, 0, stderr);
-        assert.notEqual(stdout, kept.stdout);
-        assert.match(stderr, /^ctx: another build of ctx keeps the jail here.*ctx jail stop.*\n$/);
+  turn.test(
+    'another build of ctx than the one that keeps a kept jail does not ask it, and says how to renew it',
+    async () => {
+      const product = copyOfProduct(join(stage.directory, 'rebuilt'));
+      const ctx = (...words: readonly string[]) => stage.start(project, [join(product, 'bin/ctx'), ...words]).finished;
+      const project = stage.project();
+      const namespace = ['--report', 'never', '--', 'readlink', '/proc/self/ns/pid'];
+      assert.equal((await ctx('jail', 'start')).code, 0);
+      try {
+        const kept = await ctx('exec', ...namespace);
+        assert.equal((await ctx('exec', ...namespace)).stdout, kept.stdout);
+        const why = await ctx('why', 'read', 'x');
+        // As a build puts its files into their place.
+        copyFileSync(join(product, 'dist/cli/ctx.cjs'), join(product, 'new.cjs'));
+        renameSync(join(product, 'new.cjs'), join(product, 'dist/cli/ctx.cjs'));
+        for (const calling of [() => ctx('exec', ...namespace), () => stage.ctx(project, ['exec', ...namespace])]) {
+          const { code, stdout, stderr } = await calling();
+          assert.equal(code, 0, stderr);
+          assert.notEqual(stdout, kept.stdout);
+          assert.match(stderr, /^ctx: another build of ctx keeps the jail here.*ctx jail stop.*\n$/);
+        }
+        assert.deepEqual(await ctx('why', 'read', 'x'), why);
+        const inIt = await ctx('jail', 'exec', '--', 'true');
+        assert.match(inIt.stderr, /another build of ctx.*ESTALE/s);
+        assert.equal(inIt.code, 1);
+      } finally {
+        assert.equal((await ctx('jail', 'stop')).code, 0);
       }
-      assert.deepEqual(await ctx('why', 'read', 'x'), why);
-      const inIt = await ctx('jail', 'exec', '--', 'true');
-      assert.match(inIt.stderr, /another build of ctx.*ESTALE/s);
-      assert.equal(inIt.code, 1);
-    } finally {
-      assert.equal((await ctx('jail', 'stop')).code, 0);
-    }
-  });
+    },
+  );
 
   const writeAndRead =
     'echo changed > file; rm file; mkdir made; chmod 600 file; cat file; echo own > ~/own && cat ~/own';
 
-  test('a kept jail may be read-only as a whole: no command of it changes the fork', () =>
+  turn.test('a kept jail may be read-only as a whole: no command of it changes the fork', () =>
     inKeptJail(
       stage,
       async ({ project }) => {
@@ -120,9 +124,10 @@ forEachUser((user) => {
         assert.equal((await stage.ctx(project, ['jail', 'exec', '--', 'cat', 'file'])).stdout, 'new\n');
       },
       { script: 'echo original > file', options: ['--readonly'] },
-    ));
+    ),
+  );
 
-  test('one command of a kept jail may be read-only, in the same jail as those before and after it', () =>
+  turn.test('one command of a kept jail may be read-only, in the same jail as those before and after it', () =>
     inKeptJail(
       stage,
       async ({ project }) => {
@@ -138,20 +143,24 @@ forEachUser((user) => {
         }
       },
       { script: 'echo original > file' },
-    ));
+    ),
+  );
 
-  test('what runs in the background keeps the fork as it is mounted: a command that needs it otherwise has a jail of its own', () =>
-    inKeptJail(stage, async ({ project }) => {
-      const run = (script: string, ...options: readonly string[]) =>
-        stage.ctx(project, ['exec', ...options, '--', 'sh', '-c', script]);
-      await run('sleep 1000 & echo $! > ~/pid', '--readonly');
-      const writing = await run('echo x > file');
-      assert.equal(writing.code, 0, writing.stderr);
-      assert.equal((await run('cat file', '--readonly')).stdout, 'x\n');
-      assert.equal((await run('kill -9 $(cat ~/pid); sleep 1000 & echo $! > ~/pid', '--readonly')).code, 0);
-    }));
+  turn.test(
+    'what runs in the background keeps the fork as it is mounted: a command that needs it otherwise has a jail of its own',
+    () =>
+      inKeptJail(stage, async ({ project }) => {
+        const run = (script: string, ...options: readonly string[]) =>
+          stage.ctx(project, ['exec', ...options, '--', 'sh', '-c', script]);
+        await run('sleep 1000 & echo $! > ~/pid', '--readonly');
+        const writing = await run('echo x > file');
+        assert.equal(writing.code, 0, writing.stderr);
+        assert.equal((await run('cat file', '--readonly')).stdout, 'x\n');
+        assert.equal((await run('kill -9 $(cat ~/pid); sleep 1000 & echo $! > ~/pid', '--readonly')).code, 0);
+      }),
+  );
 
-  test('streams, exit codes and signals pass through the native client', () =>
+  turn.test('streams, exit codes and signals pass through the native client', () =>
     inKeptJail(stage, async ({ project }) => {
       const run = (script: string, input?: string) =>
         stage.ctx(project, ['exec', '--', 'sh', '-c', script], input === undefined ? {} : { input });
@@ -191,9 +200,10 @@ forEachUser((user) => {
       process.kill(waiting.pid, 'SIGINT');
       const { code, stdout } = await waiting.finished;
       assert.deepEqual([code, stdout], [5, 'ready\nasked\n']);
-    }));
+    }),
+  );
 
-  test('what a command leaves running goes on, is told of, and can be ended by a later one', () =>
+  turn.test('what a command leaves running goes on, is told of, and can be ended by a later one', () =>
     inKeptJail(stage, async ({ project }) => {
       await stage.ctx(project, ['exec', '--', 'sh', '-c', 'sleep 1000 & echo $! > pid']);
       const meanwhile = await envelopeOf(stage, project, 'kill -0 $(cat pid) && echo alive');
@@ -214,9 +224,10 @@ forEachUser((user) => {
       }
       assert.deepEqual(warnings, []);
       assert.equal((await stage.ctx(project, ['diff', '--names'])).code, 0);
-    }));
+    }),
+  );
 
-  test('the fork is free again when what ran in the background has ended', () =>
+  turn.test('the fork is free again when what ran in the background has ended', () =>
     inKeptJail(stage, async ({ project }) => {
       await stage.ctx(project, ['exec', '--', 'sh', '-c', 'echo 1 > made; until [ -e go ]; do sleep 0.05; done &']);
       assert.match((await stage.ctx(project, ['drop'])).stderr, /EBUSY/);
@@ -224,9 +235,10 @@ forEachUser((user) => {
       const { code, stdout } = await stage.ctx(project, ['diff', '--names', '--wait']);
       assert.equal(code, 0);
       assert.match(stdout, /A made/);
-    }));
+    }),
+  );
 
-  test('a rollback in it undoes the last command, and the next one sees that', () =>
+  turn.test('a rollback in it undoes the last command, and the next one sees that', () =>
     inKeptJail(
       stage,
       async ({ project }) => {
@@ -238,9 +250,10 @@ forEachUser((user) => {
         assert.equal(readFileSync(join(project, 'file'), 'utf8'), 'kept\n');
       },
       { script: 'echo original > file' },
-    ));
+    ),
+  );
 
-  test('it ends with the process that keeps it, and everything inside with it', async () => {
+  turn.test('it ends with the process that keeps it, and everything inside with it', async () => {
     await inKeptJail(stage, async ({ project, pid }) => {
       await stage.ctx(project, ['exec', '--', 'sh', '-c', 'sleep 1000 & setsid sleep 1000 & true']);
       process.kill(pid, 'SIGKILL');
@@ -254,7 +267,7 @@ forEachUser((user) => {
     });
   });
 
-  test('an edit of the person enters with a command soon after it', () =>
+  turn.test('an edit of the person enters with a command soon after it', () =>
     inKeptJail(
       stage,
       async ({ project }) => {
@@ -266,9 +279,10 @@ forEachUser((user) => {
         assert.equal(seen, 'second\n');
       },
       { script: 'echo first > file' },
-    ));
+    ),
+  );
 
-  test('its beginning and its end are in the record of its agent, of the same fork', async () => {
+  turn.test('its beginning and its end are in the record of its agent, of the same fork', async () => {
     const project = stage.project();
     assert.equal((await stage.ctx(project, ['agent', 'new', 'keeper'])).code, 0);
     await inKeptJail(stage, async () => undefined, { project, options: ['--agent', 'keeper'] });
@@ -280,7 +294,7 @@ forEachUser((user) => {
     assert.deepEqual([ended?.object, ended?.facts], [begun?.object, begun?.facts]);
   });
 
-  test('runs nothing more where what its agent may do has changed meanwhile, for more or for less', async () => {
+  turn.test('runs nothing more where what its agent may do has changed meanwhile, for more or for less', async () => {
     const project = stage.project('echo one > file');
     const agent = (...words: readonly string[]) => stage.ctx(project, ['agent', ...words]);
     assert.equal((await agent('new', 'changing')).code, 0);
@@ -307,7 +321,7 @@ forEachUser((user) => {
     assert.equal(stdout, 'one\nran\nran\n');
   });
 
-  test('it keeps no descriptor of the program that started it: a lock that was held there is free', async () => {
+  turn.test('it keeps no descriptor of the program that started it: a lock that was held there is free', async () => {
     const project = stage.project();
     const script = 'exec 7>lock; flock 7; "$0" jail start; flock -n lock true; echo $?';
     const { stdout } = await stage.start(project, ['/bin/sh', '-c', script, stage.program]).finished;
@@ -316,7 +330,7 @@ forEachUser((user) => {
     assert.equal((await stage.ctx(project, ['jail', 'stop'])).code, 0);
   });
 
-  test('it ends when nobody asks anything for as long as was said', async () => {
+  turn.test('it ends when nobody asks anything for as long as was said', async () => {
     await inKeptJail(
       stage,
       async ({ pid }) => {
@@ -326,7 +340,7 @@ forEachUser((user) => {
     );
   });
 
-  test('a second one on the same fork is refused, one on another fork is not', () =>
+  turn.test('a second one on the same fork is refused, one on another fork is not', () =>
     inKeptJail(stage, async ({ project }) => {
       const second = await stage.ctx(project, ['jail', 'start']);
       assert.match(second.stderr, /this fork has a kept jail already/);
@@ -337,9 +351,10 @@ forEachUser((user) => {
       assert.equal((await stage.ctx(project, ['exec', '--', 'ls'])).stdout, '');
       assert.equal((await stage.ctx(project, ['exec', '--fork', 'other', '--', 'ls'])).stdout, 'there\n');
       assert.equal((await stage.ctx(project, ['jail', 'stop', '--fork', 'other'])).code, 0);
-    }));
+    }),
+  );
 
-  test('a time-out ends the command and its group, and the kept jail goes on', () =>
+  turn.test('a time-out ends the command and its group, and the kept jail goes on', () =>
     inKeptJail(stage, async ({ project }) => {
       const { code, stdout } = await stage.ctx(project, [
         'exec',
@@ -353,5 +368,6 @@ forEachUser((user) => {
       assert.deepEqual([code, stdout], [143, 'begun\n']);
       const next = await stage.ctx(project, ['exec', '--', 'echo', 'next']);
       assert.deepEqual([next.code, next.stdout, next.stderr], [0, 'next\n', '']);
-    }));
+    }),
+  );
 });

@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { snapshot } from '../support/snapshot.js';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 const names = [
   'with space',
@@ -25,10 +24,10 @@ const names = [
 ];
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useWarmStage(user);
 
-  test('a project with a strange path works from import to apply', async () => {
+  turn.test('a project with a strange path works from import to apply', async () => {
     for (const name of ['my project', 'colon:comma,equals=', 'quo\'te" ünïcödé 日本', '-dash back\\slash %s%n']) {
       const project = stage.makeDirectory(join('strange', name));
       stage.shell(project, 'echo base > base');
@@ -39,13 +38,13 @@ forEachUser((user) => {
     }
   });
 
-  test('a project with a newline in its path works', async () => {
+  turn.test('a project with a newline in its path works', async () => {
     const project = stage.makeDirectory('strange/new\nline');
     const { code, stdout, stderr } = await stage.ctx(project, ['exec', '--', 'pwd']);
     assert.deepEqual([code, stdout], [0, `${project}\n`], stderr);
   });
 
-  test('file names with every kind of character survive import, command and apply', async () => {
+  turn.test('file names with every kind of character survive import, command and apply', async () => {
     const all = names.map((name) => quoted(`./${name}`)).join(' ');
     const project = stage.project(
       `for name in ${all}; do printf '%s\\n' "$name" > "$name"; done; mkdir ${quoted('./dir\nectory')}`,
@@ -66,7 +65,7 @@ forEachUser((user) => {
     );
   });
 
-  test('control characters in names are shown escaped, one line a path', async () => {
+  turn.test('control characters in names are shown escaped, one line a path', async () => {
     const project = stage.project();
     const script =
       'echo x > "$(printf \'evil\\033[2J\\nD forged\')"; echo x > "$(printf \'right\\342\\200\\256left\')"; mkdir "$(printf \'bell\\007\')"';
@@ -79,7 +78,7 @@ forEachUser((user) => {
     assert.doesNotMatch(stdout, /[\u0000-\u0009\u000b-\u001f\u202e]/);
   });
 
-  test('names that are not UTF-8 survive, and two of them stay two', async () => {
+  turn.test('names that are not UTF-8 survive, and two of them stay two', async () => {
     const project = stage.project(
       'echo 1 > "$(printf \'bad\\377\')"; echo 2 > "$(printf \'bad\\376\')"; mkdir "$(printf \'d\\200\')"',
     );
@@ -95,7 +94,7 @@ forEachUser((user) => {
     assert.equal(await stage.inside(project, 'cat bad*'), '5\n');
   });
 
-  test('a sparse file of 2 GB is imported and one changed byte is reported', async () => {
+  turn.test('a sparse file of 2 GB is imported and one changed byte is reported', async () => {
     const project = stage.project(
       'truncate -s 2G large; printf x | dd of=large bs=1 seek=1000000000 conv=notrunc status=none',
     );
@@ -125,7 +124,7 @@ forEachUser((user) => {
     assert.ok(Number(stage.shell(project, 'du -k large | cut -f1')) < 100_000, 'apply keeps the holes');
   });
 
-  test('links of every kind are kept as they are', async () => {
+  turn.test('links of every kind are kept as they are', async () => {
     const project = stage.project(
       'mkdir d; echo x > d/x; ln -s d/x relative; ln -s /etc/passwd absolute; ln -s nowhere dangling; ln -s loop2 loop1; ln -s loop1 loop2; ln -s d dir',
     );
@@ -144,7 +143,7 @@ forEachUser((user) => {
       assert.equal(after[path], before[path]);
   });
 
-  test('hard links are one file inside, and a write through one is seen through the other', async () => {
+  turn.test('hard links are one file inside, and a write through one is seen through the other', async () => {
     const project = stage.project('echo base > one; ln one two; mkdir d; ln one d/three');
     assert.equal(await stage.inside(project, 'stat -c %h one; cmp one two'), '3\n');
     await stage.inside(
@@ -155,7 +154,7 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'cat first second one two d/three'), 'new\nnew\nbase\nbase\nbase\n');
   });
 
-  test('a fifo is kept, a socket is left out and named in the report', async () => {
+  turn.test('a fifo is kept, a socket is left out and named in the report', async () => {
     const project = stage.project('mkfifo pipe; echo x > x');
     const made = spawnSync(
       process.execPath,
@@ -178,7 +177,7 @@ forEachUser((user) => {
     stage.shell(project, 'test -p made; test -S socket');
   });
 
-  test('a socket that a command leaves behind does not stand in the way of apply', async () => {
+  turn.test('a socket that a command leaves behind does not stand in the way of apply', async () => {
     const project = stage.project();
     const script = "require('net').createServer().listen('left', () => process.kill(process.pid, 9))";
     await stage.exec(project, ['node', '-e', script]);
@@ -189,21 +188,21 @@ forEachUser((user) => {
     assert.equal(await stage.inside(project, 'ls'), 'x\n', 'the fork agrees with the directory again');
   });
 
-  test('read-only files and directories can be changed in the fork only as their modes allow', async () => {
+  turn.test('read-only files and directories can be changed in the fork only as their modes allow', async () => {
     const project = stage.project('echo ro > ro; mkdir rod; echo x > rod/x; chmod 444 ro; chmod 555 rod');
     await stage.inside(project, 'rm -f ro; echo new > ro; chmod 444 ro; chmod 755 rod; echo y > rod/y; chmod 555 rod');
     assert.equal((await stage.json(project, ['apply']))['done'], true);
     assert.equal(stage.shell(project, 'cat ro rod/y; stat -c %a ro rod; chmod 755 rod'), 'new\ny\n444\n555\n');
   });
 
-  test('extended attributes of users are kept, overlay marks are not', async (context) => {
+  turn.test('extended attributes of users are kept, overlay marks are not', async (context) => {
     if (spawnSync('setfattr', ['--version']).error !== undefined) return context.skip('setfattr is not installed');
     const project = stage.project('echo x > x; setfattr -n user.note -v kept x 2>/dev/null || true');
     const kept = stage.shell(project, 'getfattr --only-values -n user.note x 2>/dev/null || true');
     assert.equal(await stage.inside(project, 'getfattr --only-values -n user.note x 2>/dev/null || true'), kept);
   });
 
-  test('deep and wide trees: 200 levels, 1000 files in one directory', async () => {
+  turn.test('deep and wide trees: 200 levels, 1000 files in one directory', async () => {
     const project = stage.project('i=0; while [ $i -lt 200 ]; do mkdir d; cd d; i=$((i+1)); done; echo deep > deep');
     const script =
       'mkdir wide; i=0; while [ $i -lt 1000 ]; do : > wide/$i; i=$((i+1)); done; find . -name deep | tr -cd d | wc -c';

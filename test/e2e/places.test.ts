@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertNothingLeft } from '../support/leftovers.js';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser, isRoot, spawnIdentity } from '../support/users.js';
+import { forUsersInTurn, isRoot, spawnIdentity } from '../support/users.js';
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useWarmStage(user);
 
-  test('the home, what holds it, and directories of the system are refused with 2, saying why', async () => {
+  turn.test('the home, what holds it, and directories of the system are refused with 2, saying why', async () => {
     for (const place of ['/', '/etc', '/usr', '/var', '/tmp', stage.home, stage.directory]) {
       const { code, stderr } = await stage.ctx(place, ['exec', '--', 'true']);
       if (place === '/tmp' && code === 0) continue;
@@ -20,7 +20,7 @@ forEachUser((user) => {
     }
   });
 
-  test('a relative HOME is refused, and nothing is made in the workspace', async () => {
+  turn.test('a relative HOME is refused, and nothing is made in the workspace', async () => {
     const project = stage.project('mkdir there');
     const { CTX_DATA: _store, ...environment } = stage.environment;
     for (const home of ['rel', 'there', '']) {
@@ -46,14 +46,14 @@ forEachUser((user) => {
     assert.equal((await stage.ctx(project, ['jail', 'stop'], { env })).code, 0);
   });
 
-  test('the store itself is refused', async () => {
+  turn.test('the store itself is refused', async () => {
     await stage.inside(stage.project(), 'true');
     const { code, stderr } = await stage.ctx(join(stage.store, 'vault'), ['exec', '--', 'true']);
     assert.equal(code, 2);
     assert.match(stderr, /a part of the store of ctx itself/);
   });
 
-  test('a store that a first command makes by way of a link is known by where it is', async () => {
+  turn.test('a store that a first command makes by way of a link is known by where it is', async () => {
     const project = stage.project('mkdir -p ../linked; ln -s "$PWD" ../linked/there');
     const env = { CTX_DATA: join(stage.directory, 'linked', 'there', 'store') };
     const { code, stderr } = await stage.ctx(project, ['jail', 'run', '--', 'true'], { env });
@@ -61,7 +61,7 @@ forEachUser((user) => {
     assert.match(stderr, /expected a directory that does not hold the files of ctx itself/);
   });
 
-  test('a store that is removed while a command runs is missed, and not made again', async () => {
+  turn.test('a store that is removed while a command runs is missed, and not made again', async () => {
     const project = stage.project();
     const env = { CTX_DATA: join(stage.directory, 'removed') };
     const script = 'trap "echo end; exit" USR1; echo ready; while :; do sleep 0.1; done';
@@ -78,7 +78,7 @@ forEachUser((user) => {
     assert.equal(existsSync(env.CTX_DATA), false);
   });
 
-  test('in a subdirectory of a repository the whole repository is the workspace', async () => {
+  turn.test('in a subdirectory of a repository the whole repository is the workspace', async () => {
     const project = stage.project('mkdir -p .git sub/deeper; echo top > top');
     const envelope = await stage.exec(join(project, 'sub', 'deeper'), [
       'sh',
@@ -95,7 +95,7 @@ forEachUser((user) => {
     assert.equal(changes.length, 1);
   });
 
-  test('a directory that is reached by a link is the same workspace', async () => {
+  turn.test('a directory that is reached by a link is the same workspace', async () => {
     const project = stage.project('echo x > x; mkdir ../links 2>/dev/null || true; ln -s "$PWD" ../links/here');
     await stage.inside(project, 'echo fork > made');
     assert.equal(await stage.inside(join(stage.directory, 'links', 'here'), 'pwd; cat made'), `${project}\nfork\n`);
@@ -107,14 +107,14 @@ forEachUser((user) => {
     );
   });
 
-  test('an empty directory is a workspace like others', async () => {
+  turn.test('an empty directory is a workspace like others', async () => {
     const project = stage.project();
     assert.equal(await stage.inside(project, 'ls -A; echo x > x'), '');
     await stage.json(project, ['apply']);
     assert.equal(stage.shell(project, 'cat x'), 'x\n');
   });
 
-  test('projects in the home, in /var/tmp and in /dev/shm work', async () => {
+  turn.test('projects in the home, in /var/tmp and in /dev/shm work', async () => {
     const inHome = stage.makeDirectory('home/code/project');
     assert.equal(await stage.inside(inHome, 'pwd; echo x > x'), `${inHome}\n`);
     for (const root of ['/var/tmp', '/dev/shm']) {
@@ -130,7 +130,7 @@ forEachUser((user) => {
     }
   });
 
-  test('in a directory that has been deleted every verb says so', async () => {
+  turn.test('in a directory that has been deleted every verb says so', async () => {
     const project = stage.project();
     for (const words of ['exec -- true', 'diff', 'apply', 'hook install claude-code']) {
       const shell = `mkdir gone; cd gone; rmdir ../gone; ${stage.program} ${words} || echo "code $?"`;
@@ -143,7 +143,7 @@ forEachUser((user) => {
     }
   });
 
-  test('through links to it ctx is found with Node and sh alone on PATH', () => {
+  turn.test('through links to it ctx is found with Node and sh alone on PATH', () => {
     const project = stage.project(`mkdir only bin; ln -s ${process.execPath} only/node; ln -s /bin/sh only/sh
       ln -s ${stage.program} one; ln -s ../one bin/ctx`);
     for (const [directory, program] of [
@@ -161,7 +161,7 @@ forEachUser((user) => {
     }
   });
 
-  test('a directory whose modes forbid writing, also to its owner, keeps its modes through apply', async () => {
+  turn.test('a directory whose modes forbid writing, also to its owner, keeps its modes through apply', async () => {
     const project = stage.project('echo x > x; mkdir sub; echo y > sub/y; chmod 555 . sub');
     const write = 'chmod 755 . sub; echo made > made; echo z > x; echo made > sub/made; chmod 555 . sub';
     const envelope = await stage.exec(project, ['sh', '-c', write]);
@@ -172,14 +172,14 @@ forEachUser((user) => {
     stage.shell(project, 'chmod 755 . sub');
   });
 
-  test('the person’s change of the mode of the top directory enters the fork', async () => {
+  turn.test('the person’s change of the mode of the top directory enters the fork', async () => {
     const project = stage.project('chmod 755 .');
     await stage.inside(project, 'true');
     stage.shell(project, 'chmod 750 .');
     assert.equal(await stage.inside(project, 'stat -c %a .'), '750\n');
   });
 
-  test('a changed mode of the top directory itself is reported', async () => {
+  turn.test('a changed mode of the top directory itself is reported', async () => {
     const project = stage.project();
     assert.equal((await stage.exec(project, ['chmod', '700', '.'])).changes.length, 1);
   });

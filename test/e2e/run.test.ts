@@ -6,13 +6,13 @@ import { test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { parseJson, useStage } from '../support/stage.js';
 import { cannotType, TypedTerminal } from '../support/typed-terminal.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 interface Listed {
   readonly profiles: readonly { readonly name: string; readonly hosts: readonly { readonly what: string }[] }[];
 }
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useStage(user);
   const skip = cannotType ?? false;
   /** Types into `ctx run WORDS`, and closes the terminal whatever the test does. */
@@ -98,29 +98,32 @@ forEachUser((user) => {
     }
   });
 
-  test('the home of a profile stays from run to run and from directory to directory, until a fresh one is asked for', async () => {
-    const [first, second] = [stage.project(), stage.project()];
-    const configuration = stage.makeDirectory('kept/ctxfs');
-    writeFileSync(join(configuration, 'profiles.toml'), '[kept]\ncommand = ["sh", "-c"]\n', { mode: 0o644 });
-    const env = { XDG_CONFIG_HOME: join(configuration, '..') };
-    const kept = async (cwd: string, script: string, ...options: readonly string[]) => {
-      const { code, stdout, stderr } = await stage.ctx(cwd, ['run', ...options, 'kept', script], { env });
-      assert.equal(code, 0, stderr);
-      return stdout;
-    };
-    await kept(first, 'echo mine > ~/note');
-    assert.equal(await kept(second, 'cat ~/note'), 'mine\n');
-    assert.equal(
-      (await stage.ctx(second, ['run', 'sh', '-c', 'test -e ~/note'])).code,
-      1,
-      'a plain command has its own',
-    );
-    await stage.ctx(first, ['drop']);
-    assert.equal(await kept(first, 'cat ~/note'), 'mine\n');
-    assert.equal(await kept(first, 'ls ~', '--fresh'), '');
-  });
+  turn.test(
+    'the home of a profile stays from run to run and from directory to directory, until a fresh one is asked for',
+    async () => {
+      const [first, second] = [stage.project(), stage.project()];
+      const configuration = stage.makeDirectory('kept/ctxfs');
+      writeFileSync(join(configuration, 'profiles.toml'), '[kept]\ncommand = ["sh", "-c"]\n', { mode: 0o644 });
+      const env = { XDG_CONFIG_HOME: join(configuration, '..') };
+      const kept = async (cwd: string, script: string, ...options: readonly string[]) => {
+        const { code, stdout, stderr } = await stage.ctx(cwd, ['run', ...options, 'kept', script], { env });
+        assert.equal(code, 0, stderr);
+        return stdout;
+      };
+      await kept(first, 'echo mine > ~/note');
+      assert.equal(await kept(second, 'cat ~/note'), 'mine\n');
+      assert.equal(
+        (await stage.ctx(second, ['run', 'sh', '-c', 'test -e ~/note'])).code,
+        1,
+        'a plain command has its own',
+      );
+      await stage.ctx(first, ['drop']);
+      assert.equal(await kept(first, 'cat ~/note'), 'mine\n');
+      assert.equal(await kept(first, 'ls ~', '--fresh'), '');
+    },
+  );
 
-  test('two first runs at once make one home, and a home that is in use is not made anew', async () => {
+  turn.test('two first runs at once make one home, and a home that is in use is not made anew', async () => {
     const configuration = stage.makeDirectory('used/ctxfs');
     writeFileSync(join(configuration, 'profiles.toml'), '[used]\ncommand = ["sh", "-c"]\n', { mode: 0o644 });
     const options = { env: { XDG_CONFIG_HOME: join(configuration, '..') } };
@@ -137,7 +140,7 @@ forEachUser((user) => {
     assert.equal((await stage.ctx(other, ['run', '--fresh', 'used', 'ls ~'], options)).stdout, '');
   });
 
-  test('a run that is killed holds its home no longer', async () => {
+  turn.test('a run that is killed holds its home no longer', async () => {
     const configuration = stage.makeDirectory('killed/ctxfs');
     writeFileSync(join(configuration, 'profiles.toml'), '[killed]\ncommand = ["sh", "-c"]\n', { mode: 0o644 });
     const options = { env: { XDG_CONFIG_HOME: join(configuration, '..') } };
@@ -153,7 +156,7 @@ forEachUser((user) => {
     assert.deepEqual([code, stdout], [0, ''], stderr);
   });
 
-  test('a link that a run planted in its profile’s home is refused with what makes a fresh one', async () => {
+  turn.test('a link that a run planted in its profile’s home is refused with what makes a fresh one', async () => {
     const configuration = stage.makeDirectory('planted/ctxfs');
     const profile = '[planted]\ncommand = ["sh", "-c"]\n';
     writeFileSync(join(configuration, 'profiles.toml'), profile, { mode: 0o644 });
@@ -170,58 +173,64 @@ forEachUser((user) => {
     assert.equal((await run('--fresh', 'planted', 'true')).code, 0);
   });
 
-  test('a secret is given only when that is said, and nothing is copied where somebody may have planted a link', async () => {
-    const outside = stage.project('echo precious > precious');
-    stage.shell(
-      stage.home,
-      'mkdir -p .claude bin; echo token > .claude/.credentials.json; echo rules > .claude/CLAUDE.md',
-    );
-    const program = join(stage.home, 'bin', 'claude');
-    writeFileSync(
-      program,
-      '#!/bin/sh\ncat ~/.claude/CLAUDE.md ~/.claude/.credentials.json; echo "key $ANTHROPIC_API_KEY"; eval "$1"\n',
-    );
-    chmodSync(program, 0o755);
-    const project = stage.project();
-    const env = { PATH: `${stage.home}/bin:${stage.environment['PATH']}`, ANTHROPIC_API_KEY: 'sk' };
-    const claude = (...words: readonly string[]) => stage.ctx(project, ['run', ...words], { env });
-    assert.equal((await claude('claude', ':')).stdout, 'rules\nkey \n');
-    assert.equal(
-      (await claude('--credentials', 'claude', 'cp ~/.claude/.credentials.json ~/mine')).stdout,
-      'rules\ntoken\nkey sk\n',
-    );
-    assert.equal((await claude('claude', 'ls ~/mine')).stdout, 'rules\nkey \n');
-    stage.shell(stage.store, 'if grep -rqx token home trash; then exit 1; fi');
-    await claude('claude', `rm -r ~/.claude; ln -s ${outside} ~/.claude`);
-    assert.match((await claude('--credentials', 'claude', ':')).stdout, /token\n/);
-    assert.equal(stage.shell(outside, 'ls'), 'precious\n');
-    assert.equal((await claude('--fresh', 'claude', ':')).stdout, 'rules\nkey \n');
-    assert.equal(stage.shell(stage.home, 'cat .claude/.credentials.json'), 'token\n');
-  });
+  turn.test(
+    'a secret is given only when that is said, and nothing is copied where somebody may have planted a link',
+    async () => {
+      const outside = stage.project('echo precious > precious');
+      stage.shell(
+        stage.home,
+        'mkdir -p .claude bin; echo token > .claude/.credentials.json; echo rules > .claude/CLAUDE.md',
+      );
+      const program = join(stage.home, 'bin', 'claude');
+      writeFileSync(
+        program,
+        '#!/bin/sh\ncat ~/.claude/CLAUDE.md ~/.claude/.credentials.json; echo "key $ANTHROPIC_API_KEY"; eval "$1"\n',
+      );
+      chmodSync(program, 0o755);
+      const project = stage.project();
+      const env = { PATH: `${stage.home}/bin:${stage.environment['PATH']}`, ANTHROPIC_API_KEY: 'sk' };
+      const claude = (...words: readonly string[]) => stage.ctx(project, ['run', ...words], { env });
+      assert.equal((await claude('claude', ':')).stdout, 'rules\nkey \n');
+      assert.equal(
+        (await claude('--credentials', 'claude', 'cp ~/.claude/.credentials.json ~/mine')).stdout,
+        'rules\ntoken\nkey sk\n',
+      );
+      assert.equal((await claude('claude', 'ls ~/mine')).stdout, 'rules\nkey \n');
+      stage.shell(stage.store, 'if grep -rqx token home trash; then exit 1; fi');
+      await claude('claude', `rm -r ~/.claude; ln -s ${outside} ~/.claude`);
+      assert.match((await claude('--credentials', 'claude', ':')).stdout, /token\n/);
+      assert.equal(stage.shell(outside, 'ls'), 'precious\n');
+      assert.equal((await claude('--fresh', 'claude', ':')).stdout, 'rules\nkey \n');
+      assert.equal(stage.shell(stage.home, 'cat .claude/.credentials.json'), 'token\n');
+    },
+  );
 
-  test('a key that stays outside is used by name, is nowhere inside, and refused where there is none', async () => {
-    const program = join(stage.makeDirectory('outside'), 'claude');
-    writeFileSync(program, '#!/bin/sh\nenv | grep ANTHROPIC | sort\n');
-    chmodSync(program, 0o755);
-    const project = stage.project();
-    // A store of its own: the home of a profile is one for all of a store.
-    const env = {
-      PATH: `${stage.directory}/outside:${stage.environment['PATH']}`,
-      CTX_DATA: join(stage.directory, 'outside', 'store'),
-    };
-    const run = (words: readonly string[], key: Record<string, string>) =>
-      stage.ctx(project, ['run', '--json', '--key-outside', ...words], { env: { ...env, ...key } });
-    const { stdout, stderr } = await run(['--credentials', 'claude'], { ANTHROPIC_API_KEY: 'sk-own-key' });
-    const { stdout: said, request } = parseJson(stdout, stderr) as Envelope;
-    assert.equal(said?.text, 'ANTHROPIC_API_KEY=held-outside\nANTHROPIC_BASE_URL=http://api.anthropic.com\n');
-    assert.deepEqual(request.injected, ['api.anthropic.com:443 x-api-key']);
-    assert.ok(!`${stdout}${stderr}`.includes('sk-own-key'));
-    assert.match((await run(['claude'], {})).stdout, /ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN is neither set/);
-    assert.match((await run(['shell'], {})).stdout, /no key of shell/);
-    assert.match((await run(['true'], {})).stdout, /profile/);
-  });
+  turn.test(
+    'a key that stays outside is used by name, is nowhere inside, and refused where there is none',
+    async () => {
+      const program = join(stage.makeDirectory('outside'), 'claude');
+      writeFileSync(program, '#!/bin/sh\nenv | grep ANTHROPIC | sort\n');
+      chmodSync(program, 0o755);
+      const project = stage.project();
+      // A store of its own: the home of a profile is one for all of a store.
+      const env = {
+        PATH: `${stage.directory}/outside:${stage.environment['PATH']}`,
+        CTX_DATA: join(stage.directory, 'outside', 'store'),
+      };
+      const run = (words: readonly string[], key: Record<string, string>) =>
+        stage.ctx(project, ['run', '--json', '--key-outside', ...words], { env: { ...env, ...key } });
+      const { stdout, stderr } = await run(['--credentials', 'claude'], { ANTHROPIC_API_KEY: 'sk-own-key' });
+      const { stdout: said, request } = parseJson(stdout, stderr) as Envelope;
+      assert.equal(said?.text, 'ANTHROPIC_API_KEY=held-outside\nANTHROPIC_BASE_URL=http://api.anthropic.com\n');
+      assert.deepEqual(request.injected, ['api.anthropic.com:443 x-api-key']);
+      assert.ok(!`${stdout}${stderr}`.includes('sk-own-key'));
+      assert.match((await run(['claude'], {})).stdout, /ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN is neither set/);
+      assert.match((await run(['shell'], {})).stdout, /no key of shell/);
+      assert.match((await run(['true'], {})).stdout, /profile/);
+    },
+  );
 
-  test('profiles.toml changes what is known and adds to it; what it gets wrong refuses the run', async () => {
+  turn.test('profiles.toml changes what is known and adds to it; what it gets wrong refuses the run', async () => {
     const configuration = stage.makeDirectory('configuration/ctxfs');
     const env = { XDG_CONFIG_HOME: join(configuration, '..') };
     const project = stage.project();

@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { until } from '../support/process.js';
 import { useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 /** A program with a terminal as stdin and stdout; stderr is a file where one is named. Prints what the terminal showed. */
 const atTerminal = `
@@ -21,10 +20,10 @@ except OSError: pass # its last user has gone
 sys.exit(child.wait())
 `;
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useStage(user);
 
-  test('stdin from a pipe, a file, /dev/null, a here-document and nowhere', async () => {
+  turn.test('stdin from a pipe, a file, /dev/null, a here-document and nowhere', async () => {
     const project = stage.project('echo of-file > ../input');
     assert.equal((await stage.ctx(project, ['exec', '--', 'cat'], { input: 'of-socket' })).stdout, 'of-socket');
     const ways = [
@@ -38,13 +37,13 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, `echo of-pipe | ${stage.program} exec -- cat`), 'of-pipe\n');
   });
 
-  test('one megabyte goes through unchanged, from a file to a file and through a pipe', async () => {
+  turn.test('one megabyte goes through unchanged, from a file to a file and through a pipe', async () => {
     const project = stage.project('head -c 1000000 /dev/urandom > ../random');
     stage.shell(project, `${stage.program} exec -- cat < ../random > ../copy; cmp ../random ../copy`);
     stage.shell(project, `cat ../random | ${stage.program} exec -- cat | cmp - ../random`);
   });
 
-  test('/dev/stderr, /dev/stdout and /proc/self/fd can be opened again', async () => {
+  turn.test('/dev/stderr, /dev/stdout and /proc/self/fd can be opened again', async () => {
     const project = stage.project();
     const script = 'echo err > /dev/stderr; echo out > /dev/stdout; echo more > /proc/self/fd/2';
     const { code, stdout, stderr } = await stage.ctx(project, ['exec', '--', 'sh', '-c', script]);
@@ -53,7 +52,7 @@ forEachUser((user) => {
     stage.shell(project, `${stage.program} exec -- sh -c '${script}' 2>&1 | sort | tr -d '\\n' | grep -qx errmoreout`);
   });
 
-  test('beside a terminal, stderr is the terminal or where it was sent', async () => {
+  turn.test('beside a terminal, stderr is the terminal or where it was sent', async () => {
     const project = stage.project();
     const errors = stage.makeDirectory('errors');
     // On a busy machine a first use would show how far it has come.
@@ -69,13 +68,13 @@ forEachUser((user) => {
     }
   });
 
-  test('closed streams harm nobody', async () => {
+  turn.test('closed streams harm nobody', async () => {
     const project = stage.project();
     stage.shell(project, `${stage.program} exec -- sh -c 'echo x > made; true' <&- >&- 2>&-`);
     assert.equal(await stage.inside(project, 'cat made'), 'x\n');
   });
 
-  test('output that cannot be written is a failure of the run, and a reader that has gone is none', async () => {
+  turn.test('output that cannot be written is a failure of the run, and a reader that has gone is none', async () => {
     const project = stage.project('echo a > a');
     await stage.inside(project, 'seq 100000 > a');
     const failing = [
@@ -106,7 +105,7 @@ forEachUser((user) => {
     );
   });
 
-  test('a reader that takes nothing keeps no fork busy once ctx is killed', async () => {
+  turn.test('a reader that takes nothing keeps no fork busy once ctx is killed', async () => {
     const project = stage.project('mkfifo ../unread');
     const unread = openSync(join(project, '../unread'), 'r+');
     const script = 'echo begun >&2; exec yes';
@@ -120,7 +119,7 @@ forEachUser((user) => {
     closeSync(unread);
   });
 
-  test('endless output with --json is kept up to the limit and counted beyond', async () => {
+  turn.test('endless output with --json is kept up to the limit and counted beyond', async () => {
     const project = stage.project();
     const envelope = await stage.exec(project, ['sh', '-c', 'head -c 30000000 /dev/zero | tr "\\0" x; echo err >&2']);
     const { stdout, stderr } = envelope;
@@ -129,20 +128,20 @@ forEachUser((user) => {
     assert.equal(stderr?.text, 'err\n');
   });
 
-  test('output that is not UTF-8 is kept exactly', async () => {
+  turn.test('output that is not UTF-8 is kept exactly', async () => {
     const project = stage.project();
     const { stdout } = await stage.exec(project, ['printf', '\\377\\000ok']);
     assert.deepEqual(Buffer.from(stdout?.base64 ?? '', 'base64'), Buffer.from([0xff, 0, 0x6f, 0x6b]));
     assert.equal(stdout?.bytes, 4);
   });
 
-  test('stdout stays the command’s alone, also when the report and the import have something to say', async () => {
+  turn.test('stdout stays the command’s alone, also when the report and the import have something to say', async () => {
     const project = stage.project();
     const { stdout } = await stage.ctx(project, ['exec', '--report', 'always', '--', 'printf', 'exact']);
     assert.equal(stdout, 'exact');
   });
 
-  test('without a terminal, a time-out and what was granted but is not there are told, a line each', async () => {
+  turn.test('without a terminal, a time-out and what was granted but is not there are told, a line each', async () => {
     const project = stage.project();
     const asked = ['exec', '--read', '/nosuch', '--timeout', '1s', '--', 'sleep', '60'];
     const { stderr } = await stage.ctx(project, asked);

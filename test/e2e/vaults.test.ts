@@ -5,17 +5,17 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { snapshot } from '../support/snapshot.js';
 import { useWarmStage } from '../support/stage.js';
-import { asOneUser, forEachUser, isRoot } from '../support/users.js';
+import { asOneUser, forUsersInTurn, isRoot } from '../support/users.js';
 
 const pathsOf = (value: unknown) => (value as { path: string }[]).map(({ path }) => path);
 
 const sample = `mkdir -p d/e; echo a > a; echo f > d/f; echo g > d/e/g; ln -s a link; chmod 640 a; mkfifo pipe; echo gone > gone; chmod 755 .`;
 const edits = `echo b > a; rm -r d; echo file > d; rm link gone; ln -s d link; mkdir new; echo n > new/n; chmod 600 a; chmod 700 .`;
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useWarmStage(user);
 
-  test('apply --undo brings everything back as it was, and the changes are pending again', async () => {
+  turn.test('apply --undo brings everything back as it was, and the changes are pending again', async () => {
     const project = stage.project(sample);
     const before = snapshot(project, { times: false });
     await stage.inside(project, edits);
@@ -34,7 +34,7 @@ forEachUser((user) => {
     assert.deepEqual((await stage.json(project, ['diff']))['changes'], []);
   });
 
-  test('apply --undo refuses where the person went on, names the paths, and writes nothing', async () => {
+  turn.test('apply --undo refuses where the person went on, names the paths, and writes nothing', async () => {
     const project = stage.project('echo a > a; echo b > b');
     await stage.inside(project, 'echo 1 > a; echo 1 > b');
     await stage.json(project, ['apply']);
@@ -46,21 +46,24 @@ forEachUser((user) => {
     await stage.json(stage.project('true'), ['vault', 'create']);
   });
 
-  test('apply --undo of a commit is not stopped by a look at the repository, only by what was staged since', async () => {
-    const git = 'git -c user.name=a -c user.email=a@b -c init.defaultBranch=main';
-    const project = stage.project(`${git} init -q; echo 1 > a; git add a; ${git} commit -qm one`);
-    await stage.inside(project, `echo 2 > a; echo b > b; git add a b; ${git} commit -qm two`);
-    await stage.json(project, ['apply', '--allow-sensitive']);
-    const looked = 'touch -d 2001-01-01 b; git status --short; git log --format=%s';
-    assert.equal(stage.shell(project, looked), 'two\none\n');
-    assert.equal((await stage.json(project, ['apply', '--undo']))['done'], true);
-    assert.equal(stage.shell(project, 'git status --short; git log --format=%s'), 'one\n');
-    await stage.json(project, ['apply', '--allow-sensitive']);
-    stage.shell(project, 'echo c > c; git add c');
-    assert.ok(((await stage.json(project, ['apply', '--undo'], 1))['conflicts'] as string[]).includes('.git/index'));
-  });
+  turn.test(
+    'apply --undo of a commit is not stopped by a look at the repository, only by what was staged since',
+    async () => {
+      const git = 'git -c user.name=a -c user.email=a@b -c init.defaultBranch=main';
+      const project = stage.project(`${git} init -q; echo 1 > a; git add a; ${git} commit -qm one`);
+      await stage.inside(project, `echo 2 > a; echo b > b; git add a b; ${git} commit -qm two`);
+      await stage.json(project, ['apply', '--allow-sensitive']);
+      const looked = 'touch -d 2001-01-01 b; git status --short; git log --format=%s';
+      assert.equal(stage.shell(project, looked), 'two\none\n');
+      assert.equal((await stage.json(project, ['apply', '--undo']))['done'], true);
+      assert.equal(stage.shell(project, 'git status --short; git log --format=%s'), 'one\n');
+      await stage.json(project, ['apply', '--allow-sensitive']);
+      stage.shell(project, 'echo c > c; git add c');
+      assert.ok(((await stage.json(project, ['apply', '--undo'], 1))['conflicts'] as string[]).includes('.git/index'));
+    },
+  );
 
-  test('apply --undo goes on where it was cut off, and leaves no conflict behind', async () => {
+  turn.test('apply --undo goes on where it was cut off, and leaves no conflict behind', async () => {
     const project = stage.project('echo old > a; echo old > b; echo c > c');
     const before = snapshot(project, { times: false });
     await stage.inside(project, 'echo new > a; echo new > b; echo new > d');
@@ -75,7 +78,7 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'cat a b d'), 'new\nnew\nnew\n');
   });
 
-  test('apply --undo leaves alone what you put into a directory of the apply, and writes nothing', async () => {
+  turn.test('apply --undo leaves alone what you put into a directory of the apply, and writes nothing', async () => {
     const project = stage.project('echo a > a; mkdir kept; echo k > kept/k');
     await stage.inside(project, 'echo b > a; mkdir made; echo m > made/m; rm kept/k');
     await stage.json(project, ['apply']);
@@ -89,19 +92,22 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'cat a kept/k; ls'), 'a\nk\na\nkept\n');
   });
 
-  test('apply --undo leaves alone what you put into a directory that took the place of a file, and writes nothing', async () => {
-    const project = stage.project('echo a > a; echo b > b; mkfifo pipe');
-    await stage.inside(project, 'echo 1 > a; rm b pipe; mkdir b pipe');
-    await stage.json(project, ['apply']);
-    stage.shell(project, 'mkdir b/own; echo mine > pipe/mine');
-    const before = snapshot(project);
-    const refused = await stage.json(project, ['apply', '--undo'], 1);
-    assert.deepEqual((refused['conflicts'] as string[]).sort(), ['b/own', 'pipe/mine']);
-    assert.deepEqual(snapshot(project), before);
-    stage.shell(project, 'rmdir b/own; rm pipe/mine');
-    await stage.json(project, ['apply', '--undo']);
-    assert.equal(stage.shell(project, 'cat a b; stat -c %F pipe'), 'a\nb\nfifo\n');
-  });
+  turn.test(
+    'apply --undo leaves alone what you put into a directory that took the place of a file, and writes nothing',
+    async () => {
+      const project = stage.project('echo a > a; echo b > b; mkfifo pipe');
+      await stage.inside(project, 'echo 1 > a; rm b pipe; mkdir b pipe');
+      await stage.json(project, ['apply']);
+      stage.shell(project, 'mkdir b/own; echo mine > pipe/mine');
+      const before = snapshot(project);
+      const refused = await stage.json(project, ['apply', '--undo'], 1);
+      assert.deepEqual((refused['conflicts'] as string[]).sort(), ['b/own', 'pipe/mine']);
+      assert.deepEqual(snapshot(project), before);
+      stage.shell(project, 'rmdir b/own; rm pipe/mine');
+      await stage.json(project, ['apply', '--undo']);
+      assert.equal(stage.shell(project, 'cat a b; stat -c %F pipe'), 'a\nb\nfifo\n');
+    },
+  );
 
   test('a directory that the person may not read hinders neither an undo nor an apply to it', {
     skip: user.uid === 0 || !isRoot ? 'it takes root to make one, and another to meet it' : false,
@@ -120,7 +126,7 @@ forEachUser((user) => {
     assert.deepEqual((await stage.json(project, ['apply', '--undo'], 1))['conflicts'], ['made/closed']);
   });
 
-  test('a choice by path never leaves a directory half done', async () => {
+  turn.test('a choice by path never leaves a directory half done', async () => {
     const project = stage.project('mkdir d; echo a > d/a; echo b > d/b');
     await stage.inside(project, 'rm -r d; echo file > d');
     stage.shell(project, 'echo mine > d/a');
@@ -131,7 +137,7 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'cat d/a; ls d'), 'mine\na\n');
   });
 
-  test('an installed package comes home whole, or stays whole where something in it is held back', async () => {
+  turn.test('an installed package comes home whole, or stays whole where something in it is held back', async () => {
     const project = stage.project('echo "{}" > package.json');
     const install = `mkdir -p node_modules/.bin node_modules/a/lib node_modules/@s/b/.vscode; cd node_modules
       echo '{"scripts":{"install":"node-gyp rebuild","prepare":"x"}}' | tee a/package.json > @s/b/package.json
@@ -152,7 +158,7 @@ forEachUser((user) => {
     assert.equal((await stage.json(project, ['apply', '--allow-sensitive']))['complete'], true);
   });
 
-  test('a dry run says what an apply would do, and writes nothing', async () => {
+  turn.test('a dry run says what an apply would do, and writes nothing', async () => {
     const project = stage.project(sample);
     await stage.inside(project, 'echo b > a; rm gone; echo x > .envrc');
     const before = snapshot(project);
@@ -165,7 +171,7 @@ forEachUser((user) => {
     assert.deepEqual(snapshot(project), before);
   });
 
-  test('a dry run ends as the apply would: well, in part, or not at all', async () => {
+  turn.test('a dry run ends as the apply would: well, in part, or not at all', async () => {
     const project = stage.project('echo a > a; echo b > b');
     const ends = async (code: number, ...choices: readonly string[]) => {
       for (const format of [[], ['--json']]) {
@@ -187,7 +193,7 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'cat a b; ls -A'), 'mine\nb\na\nb\n');
   });
 
-  test('what could act later outside is held back until it is allowed, and stays pending', async () => {
+  turn.test('what could act later outside is held back until it is allowed, and stays pending', async () => {
     const project = stage.project('mkdir .git; echo "{}" > package.json; echo x > plain');
     const plant = `mkdir -p .git/hooks .github/workflows .vscode sub; printf '#!/bin/sh\\n' > .git/hooks/pre-commit; echo s > .git/hooks/x.sample
       printf '[core]\\n\\tfsmonitor = evil\\n' > .git/config; echo y > .github/workflows/ci.yml; echo '{}' > .vscode/tasks.json
@@ -217,7 +223,7 @@ forEachUser((user) => {
     assert.deepEqual((await stage.json(project, ['diff']))['changes'], []);
   });
 
-  test('a harmless change of the package file or of git’s configuration is not held back', async () => {
+  turn.test('a harmless change of the package file or of git’s configuration is not held back', async () => {
     const project = stage.project(`echo '{"name":"a","scripts":{"test":"x"}}' > package.json`);
     const git = 'git -c init.defaultBranch=main';
     await stage.inside(
@@ -228,7 +234,7 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'git config user.name; git status --short'), 'a\n?? package.json\n');
   });
 
-  test('single paths are applied, and the rest stays pending', async () => {
+  turn.test('single paths are applied, and the rest stays pending', async () => {
     const project = stage.project('mkdir d; echo 0 > d/a; echo 0 > d/b; echo 0 > c');
     await stage.inside(project, 'echo 1 > d/a; rm d/b; echo 1 > c; mkdir -p n/m; echo 1 > n/m/x; echo 1 > n/y');
     await stage.json(project, ['apply', 'd', 'n/m/x']);
@@ -239,7 +245,7 @@ forEachUser((user) => {
     assert.deepEqual([done, pathsOf(applied), unmatched], [true, ['n/y'], ['nothing']]);
   });
 
-  test('an apply of nothing changes nothing: what is pending can be rolled back as before', async () => {
+  turn.test('an apply of nothing changes nothing: what is pending can be rolled back as before', async () => {
     const project = stage.project('echo 0 > a');
     await stage.inside(project, 'echo 1 > a; echo z > .bashrc');
     await stage.json(project, ['apply', 'nothing']);
@@ -248,19 +254,22 @@ forEachUser((user) => {
     assert.deepEqual((await stage.json(project, ['diff']))['changes'], []);
   });
 
-  test('an undo takes back the whole apply: what would choose or only look is refused, and nothing is undone', async () => {
-    const project = stage.project('echo 0 > a');
-    await stage.inside(project, 'echo 1 > a');
-    await stage.json(project, ['apply']);
-    for (const words of [['a'], ['--dry-run'], ['--theirs', 'a'], ['--conflicts', 'theirs'], ['--to', '..']]) {
-      const { code, stderr } = await stage.ctx(project, ['apply', '--undo', ...words]);
-      assert.equal(code, 2, stderr);
-      assert.match(stderr, /expected --undo alone, got (PATH|--[a-z-]+) too.*\(EINVAL\)/);
-    }
-    assert.equal(stage.shell(project, 'cat a'), '1\n');
-  });
+  turn.test(
+    'an undo takes back the whole apply: what would choose or only look is refused, and nothing is undone',
+    async () => {
+      const project = stage.project('echo 0 > a');
+      await stage.inside(project, 'echo 1 > a');
+      await stage.json(project, ['apply']);
+      for (const words of [['a'], ['--dry-run'], ['--theirs', 'a'], ['--conflicts', 'theirs'], ['--to', '..']]) {
+        const { code, stderr } = await stage.ctx(project, ['apply', '--undo', ...words]);
+        assert.equal(code, 2, stderr);
+        assert.match(stderr, /expected --undo alone, got (PATH|--[a-z-]+) too.*\(EINVAL\)/);
+      }
+      assert.equal(stage.shell(project, 'cat a'), '1\n');
+    },
+  );
 
-  test('export writes out what the fork shows, as a directory and as a tar file', async () => {
+  turn.test('export writes out what the fork shows, as a directory and as a tar file', async () => {
     const project = stage.project(sample);
     await stage.inside(project, edits);
     const copy = join(stage.directory, `copy-${user.uid}`);
@@ -273,32 +282,35 @@ forEachUser((user) => {
     assert.equal(stage.shell(unpacked, `tar xf ${copy}.tar; ${listing}`), stage.shell(twin, listing));
   });
 
-  test('export keeps links, holes, times, attributes, odd names and closed modes; what is there is not written over', async () => {
-    const odd = `mkdir -p d/e none ro; echo 1 > d/e/one; ln d/e/one two; truncate -s 3M holes; setfattr -n user.note -v x two
+  turn.test(
+    'export keeps links, holes, times, attributes, odd names and closed modes; what is there is not written over',
+    async () => {
+      const odd = `mkdir -p d/e none ro; echo 1 > d/e/one; ln d/e/one two; truncate -s 3M holes; setfattr -n user.note -v x two
       mkfifo pipe; ln -s nowhere dangling; touch "$(printf 'a\\nb')"; echo n > none/n; echo z > zero; chmod 000 none zero; chmod 555 ro
       touch -d '2001-02-03 04:05:06.5' d/e two; touch -d 2002-01-01 d .`;
-    const project = stage.project(odd);
-    await stage.json(project, ['vault', 'create']);
-    const copy = join(stage.directory, `odd-${user.uid}`);
-    const look = `find . -path ./none/n -prune -o -printf '%p %y %m %n %s %T@ %l\\n' 2>/dev/null | sort
+      const project = stage.project(odd);
+      await stage.json(project, ['vault', 'create']);
+      const copy = join(stage.directory, `odd-${user.uid}`);
+      const look = `find . -path ./none/n -prune -o -printf '%p %y %m %n %s %T@ %l\\n' 2>/dev/null | sort
       stat -c %b holes; getfattr --only-values -n user.note d/e/one`;
-    await stage.json(project, ['vault', 'export', copy]);
-    assert.equal(stage.shell(copy, look), stage.shell(project, look));
-    await stage.json(project, ['vault', 'export', `${copy}.tar`]);
-    const packed = stage.shell('/', `tar tvf ${copy}.tar`);
-    assert.match(packed, /^-{10} .* \.\/zero$/m);
-    assert.match(packed, /^-rw-r--r-- .* \.\/none\/n$/m);
-    for (const taken of [copy, `${copy}.tar`, `${copy}/two`]) {
-      const { code, stderr } = await stage.ctx(project, ['vault', 'export', taken]);
-      assert.equal(code, 1, stderr);
-      assert.match(stderr, /expected a path that does not exist yet.*\(EEXIST\)/);
-    }
-    assert.match(
-      (await stage.ctx(project, ['vault', 'export', '/none/x'])).stderr,
-      /export \/none\/x: there is no directory \/none \(ENOENT\)/,
-    );
-    stage.shell('/', `chmod -R u+rwX ${copy} ${project}`);
-  });
+      await stage.json(project, ['vault', 'export', copy]);
+      assert.equal(stage.shell(copy, look), stage.shell(project, look));
+      await stage.json(project, ['vault', 'export', `${copy}.tar`]);
+      const packed = stage.shell('/', `tar tvf ${copy}.tar`);
+      assert.match(packed, /^-{10} .* \.\/zero$/m);
+      assert.match(packed, /^-rw-r--r-- .* \.\/none\/n$/m);
+      for (const taken of [copy, `${copy}.tar`, `${copy}/two`]) {
+        const { code, stderr } = await stage.ctx(project, ['vault', 'export', taken]);
+        assert.equal(code, 1, stderr);
+        assert.match(stderr, /expected a path that does not exist yet.*\(EEXIST\)/);
+      }
+      assert.match(
+        (await stage.ctx(project, ['vault', 'export', '/none/x'])).stderr,
+        /export \/none\/x: there is no directory \/none \(ENOENT\)/,
+      );
+      stage.shell('/', `chmod -R u+rwX ${copy} ${project}`);
+    },
+  );
 });
 
 asOneUser((user) => {

@@ -5,7 +5,7 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
-import { describe } from 'node:test';
+import { describe, test } from 'node:test';
 import { testSeed } from './random.js';
 
 export interface TestUser {
@@ -68,7 +68,7 @@ export function forEachUser(
 /**
  * For what verbs decide, say and record: code of ours that is the same whoever asks. Still each suite has one of the users, by the
  * name of its file and the seed, so that both have about half of them; a long run, and CTX_TEST_USERS=each, has both. What is about
- * a jail, the owners of files or other users of the machine is `forEachUser`.
+ * a jail is `forUsersInTurn`; what is about the owners of files, other users of the machine or a wall is `forEachUser`.
  */
 export function forEitherUser(suite: (user: TestUser) => void, options: SuiteOptions = { concurrency: 4 }): void {
   if (hasEachUser) {
@@ -83,6 +83,33 @@ export function forEitherUser(suite: (user: TestUser) => void, options: SuiteOpt
 function drawnByFile(): number {
   const name = basename(process.argv[1] ?? '');
   return (createHash('sha256').update(name).digest().readUInt32LE() ^ testSeed) >>> 0;
+}
+
+export interface Turn {
+  /** `test` of node:test where it is this user's turn, else nothing: read anew for each test, which is named by where it calls it. */
+  readonly test: typeof test;
+}
+
+/**
+ * For what is about jails and files, but in the same way for all: `suite` is called for each user, and in a short run each of the
+ * tests that it makes with `turn.test` is one user's, one after the other from one that is drawn, so that every suite has both.
+ * These have to be the same tests for each user; what is one user's alone, or may be skipped for one, calls `test` itself. A long
+ * run, and CTX_TEST_USERS=each, has all of them for each user.
+ */
+export function forUsersInTurn(suite: (user: TestUser, turn: Turn) => void, options?: SuiteOptions): void {
+  const candidates = users().filter((user) => reasonToSkip(user) === undefined);
+  const nothing = (async () => undefined) as unknown as typeof test;
+  forEachUser((user) => {
+    let made = drawnByFile() % 2;
+    const turn: Turn = {
+      get test() {
+        made += 1;
+        const isTheirs = candidates[made % candidates.length]?.uid === user.uid;
+        return hasEachUser || candidates.length < 2 || isTheirs ? test : nothing;
+      },
+    };
+    suite(user, turn);
+  }, options);
 }
 
 /** For what does not depend on who asks, such as help texts, and what is called in the test's own process. */

@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { dirname, join } from 'node:path';
-import { describe, test } from 'node:test';
+import { describe } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { noneIsLeft, reasonToSkip, serversOf } from '../support/fuse-in-jail.js';
 import { checkout } from '../support/program.js';
 import { parseJson, useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 const listing = `<?xml version="1.0"?><d:multistatus xmlns:d="DAV:"><d:response><d:href>/dav/</d:href><d:propstat><d:prop>
 <d:resourcetype><d:collection/></d:resourcetype></d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response></d:multistatus>`;
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const skip = reasonToSkip(user);
   describe('a mount', skip === undefined ? { concurrency: 4 } : { skip }, () => {
     const stage = useStage(user);
@@ -23,47 +23,57 @@ forEachUser((user) => {
       return stdout;
     };
 
-    test('is in a kept jail from its first command to its end, for all of them; the next jail has what lasts', async () => {
-      const cwd = stage.project();
-      const mounts = ['--mount', 'memory:=/mnt/kept:rw', '--mount', 'chunked:notes=/mnt/notes:rw'];
-      await succeeds(cwd, ['jail', 'start', ...mounts]);
-      try {
-        await succeeds(cwd, ['jail', 'exec', '--', 'sh', '-c', 'echo one > /mnt/kept/f; echo two > /mnt/notes/g']);
-        // By the same words it is the same jail.
-        const words = ['exec', '--json', ...mounts, '--', 'sh', '-c', 'cat /mnt/kept/f /mnt/notes/g; echo x > own'];
-        const report = parseJson(await succeeds(cwd, words)) as Envelope;
-        assert.equal(report.stdout?.text, 'one\ntwo\n');
-        assert.notEqual(report.keptJail, null);
-        assert.ok(
-          report.warnings.includes('what it wrote to /mnt/kept (memory:) will be lost when the kept jail ends'),
-        );
-        assert.deepEqual(
-          report.changes.map(({ path }) => path),
-          ['own'],
-        );
-        // Between commands the fork is free, whatever is mounted beside it.
-        await stage.json(cwd, ['rollback']);
-        const beside = ['1', '2', '3'].map((n) =>
-          succeeds(cwd, ['jail', 'exec', '--', 'sh', '-c', `for i in 1 2 3 4 5; do echo ${n} >> /mnt/kept/${n}; done`]),
-        );
-        await Promise.all(beside);
-        assert.equal(await succeeds(cwd, ['jail', 'exec', '--', 'sh', '-c', 'cat /mnt/kept/[123] | wc -l']), '15\n');
-        const other = await stage.ctx(cwd, ['jail', 'exec', '--readonly', '--', 'cat', '/mnt/notes/g']);
-        assert.equal(other.stdout, 'two\n', other.stderr);
-      } finally {
-        await succeeds(cwd, ['jail', 'stop']);
-      }
-      await noneIsLeft('/mnt/kept');
-      const keep = ['exec', '--keep', '--mount', 'chunked:notes=/mnt/notes', '--', 'cat', '/mnt/notes/g'];
-      try {
-        assert.equal(await succeeds(cwd, keep), 'two\n');
-        assert.equal(await succeeds(cwd, keep), 'two\n');
-      } finally {
-        await succeeds(cwd, ['jail', 'stop']);
-      }
-    });
+    turn.test(
+      'is in a kept jail from its first command to its end, for all of them; the next jail has what lasts',
+      async () => {
+        const cwd = stage.project();
+        const mounts = ['--mount', 'memory:=/mnt/kept:rw', '--mount', 'chunked:notes=/mnt/notes:rw'];
+        await succeeds(cwd, ['jail', 'start', ...mounts]);
+        try {
+          await succeeds(cwd, ['jail', 'exec', '--', 'sh', '-c', 'echo one > /mnt/kept/f; echo two > /mnt/notes/g']);
+          // By the same words it is the same jail.
+          const words = ['exec', '--json', ...mounts, '--', 'sh', '-c', 'cat /mnt/kept/f /mnt/notes/g; echo x > own'];
+          const report = parseJson(await succeeds(cwd, words)) as Envelope;
+          assert.equal(report.stdout?.text, 'one\ntwo\n');
+          assert.notEqual(report.keptJail, null);
+          assert.ok(
+            report.warnings.includes('what it wrote to /mnt/kept (memory:) will be lost when the kept jail ends'),
+          );
+          assert.deepEqual(
+            report.changes.map(({ path }) => path),
+            ['own'],
+          );
+          // Between commands the fork is free, whatever is mounted beside it.
+          await stage.json(cwd, ['rollback']);
+          const beside = ['1', '2', '3'].map((n) =>
+            succeeds(cwd, [
+              'jail',
+              'exec',
+              '--',
+              'sh',
+              '-c',
+              `for i in 1 2 3 4 5; do echo ${n} >> /mnt/kept/${n}; done`,
+            ]),
+          );
+          await Promise.all(beside);
+          assert.equal(await succeeds(cwd, ['jail', 'exec', '--', 'sh', '-c', 'cat /mnt/kept/[123] | wc -l']), '15\n');
+          const other = await stage.ctx(cwd, ['jail', 'exec', '--readonly', '--', 'cat', '/mnt/notes/g']);
+          assert.equal(other.stdout, 'two\n', other.stderr);
+        } finally {
+          await succeeds(cwd, ['jail', 'stop']);
+        }
+        await noneIsLeft('/mnt/kept');
+        const keep = ['exec', '--keep', '--mount', 'chunked:notes=/mnt/notes', '--', 'cat', '/mnt/notes/g'];
+        try {
+          assert.equal(await succeeds(cwd, keep), 'two\n');
+          assert.equal(await succeeds(cwd, keep), 'two\n');
+        } finally {
+          await succeeds(cwd, ['jail', 'stop']);
+        }
+      },
+    );
 
-    test('that cannot be had leaves no kept jail, and a server that dies leaves errors', async () => {
+    turn.test('that cannot be had leaves no kept jail, and a server that dies leaves errors', async () => {
       const cwd = stage.project();
       for (const mount of ['tape:=/mnt/x', 'memory:=/etc', 'chunked:none=/mnt/x', 'memory:'])
         assert.notEqual((await stage.ctx(cwd, ['jail', 'start', '--mount', mount])).code, 0, mount);
@@ -83,7 +93,7 @@ forEachUser((user) => {
       assert.equal((await stage.ctx(cwd, ['mcp', '--mount', 'tape:=/mnt/x'], { input: '' })).code, 2);
     });
 
-    test('is in ctx run, on the directory itself, and in what a program runs', async () => {
+    turn.test('is in ctx run, on the directory itself, and in what a program runs', async () => {
       const cwd = stage.project('echo here > a; chmod 777 .');
       const mount = ['--mount', 'chunked:notes=/mnt/notes:rw'];
       await succeeds(cwd, ['run', ...mount, 'sh', '-c', 'echo run > /mnt/notes/run']);
@@ -122,7 +132,7 @@ forEachUser((user) => {
       assert.equal(ran.stdout, 'live\nrun\nEINVAL', ran.stderr);
     });
 
-    test('of a remote that says nothing any more keeps nobody from being killed', async () => {
+    turn.test('of a remote that says nothing any more keeps nobody from being killed', async () => {
       const cwd = stage.project();
       // That it is there, and nothing else.
       const server = createServer(({ url, headers }, response) => {
