@@ -13,7 +13,8 @@
  *
  * Tests have a temporary directory of their own: what they leave there is named at the end, and removed.
  *
- * A file that does not end fails when its time is over, so that it cannot hold a run for ever. Skipped tests are
+ * Unit tests that start nothing share processes (scripts/test/shared-processes.mjs), but not in the soak or a run with words.
+ * A file, or such a process, that does not end fails when its time is over, so that it cannot hold a run for ever. Skipped tests are
  * counted by reason (scripts/test/closing-lines.mjs). The test runner's own closing lines come last, since the caller
  * reads them.
  */
@@ -31,6 +32,7 @@ import { setupOrExit } from './setup.mjs';
 import { keepersOfRun } from './test/keepers.mjs';
 import { makeTemporary, removeTemporary } from './test/left-behind.mjs';
 import { longestFirst } from './test/longest-first.mjs';
+import { inSharedProcesses } from './test/shared-processes.mjs';
 
 const { values: options, positionals: words } = parseArgs({
   allowPositionals: true,
@@ -69,11 +71,15 @@ const mostRunAgain = 5;
 const minutesOfFile = options.soak ? 360 : 20;
 /** A file waits more than half of its time: for the disk, for clocks, for processes that begin and end. */
 const filesAtOnce = Math.min(2 * availableParallelism() + 1, 8);
-const { status, failedFiles } = await runTests(longestFirst(files), filesAtOnce, words.length > 0);
+// The soak, and what is asked for by name, have a process for each file.
+const { paths, membersOf } =
+  options.soak || words.length > 0 ? { paths: files, membersOf: (path) => [path] } : inSharedProcesses(files);
+const { status, failedFiles } = await runTests(longestFirst(paths), filesAtOnce, words.length > 0);
 let passed = status === 0;
 if (!passed && words.length === 0 && failedFiles.length > 0 && failedFiles.length <= mostRunAgain) {
-  console.log(`\nUNSTABLE: ${failedFiles.join(', ')}: failed beside the others (see above), and once more alone:\n`);
-  passed = (await runTests(failedFiles, 1, true)).status === 0;
+  const again = failedFiles.flatMap(membersOf);
+  console.log(`\nUNSTABLE: ${again.join(', ')}: failed beside the others (see above), and once more alone:\n`);
+  passed = (await runTests(again, 1, true)).status === 0;
 }
 process.exitCode = passed && failed.length === 0 ? 0 : 1;
 

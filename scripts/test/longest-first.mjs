@@ -15,7 +15,7 @@ const long =
 /** Suites that start programs take seconds; those beside the sources do not. */
 function guess(path) {
   if (long.test(path)) return 40;
-  return path.startsWith('dist/js/test/') ? 5 : 0.5;
+  return /^dist\/(?:js\/test|test-groups)\//.test(path) ? 5 : 0.5;
 }
 
 function known() {
