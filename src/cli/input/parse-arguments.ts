@@ -98,7 +98,7 @@ export function parseDuration(text: string): number {
   if (Number.isFinite(milliseconds) && milliseconds > 0 && milliseconds < 2 ** 31) return milliseconds;
   throw new ErrnoError('EINVAL', {
     operation: 'duration',
-    reason: `expected a duration such as 500ms, 30s, 5m or 1h, got '${text}'`,
+    reason: `expected a duration such as 500ms, 30s, 5m or 1h, of at most 596h, got '${text}'`,
   });
 }
 

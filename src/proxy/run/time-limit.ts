@@ -1,5 +1,6 @@
 /** The clock of one command: warned about, then asked to end, then made to. */
 import type { Authority } from '../../authority/authority.js';
+import { after } from '../../base/clock.js';
 import { limitWarningPercent, terminationGraceMilliseconds } from '../../base/limits/commands.js';
 import type { RunningJail } from '../../jail/launch.js';
 import type { Outcome } from '../../jail/report.js';
@@ -14,27 +15,27 @@ export async function withTimeout(
   if (milliseconds === undefined) return [await jail.done, false];
   let timedOut = false;
   let over = false;
-  let timer: NodeJS.Timeout | undefined;
-  let warning: NodeJS.Timeout | undefined;
+  let stopClock: (() => void) | undefined;
+  let stopWarning: (() => void) | undefined;
   const warned = (milliseconds * limitWarningPercent) / 100;
   // Making the jail is our time, not the command's.
   void jail.started.then(() => {
     // The end of a quick command may be known first: a clock that no one stops would keep this process.
     if (over) return;
-    warning = setTimeout(() => events.observe('wallTime', warned, milliseconds), warned);
-    timer = setTimeout(() => {
+    stopWarning = after(warned, () => events.observe('wallTime', warned, milliseconds));
+    stopClock = after(milliseconds, () => {
       timedOut = true;
       events.observe('wallTime', milliseconds, milliseconds);
       jail.signal('SIGTERM');
-      timer = setTimeout(() => jail.kill(), terminationGraceMilliseconds);
-    }, milliseconds);
+      stopClock = after(terminationGraceMilliseconds, () => jail.kill());
+    });
   });
   try {
     return [await jail.done, timedOut];
   } finally {
     over = true;
-    clearTimeout(warning);
-    clearTimeout(timer);
+    stopWarning?.();
+    stopClock?.();
   }
 }
 

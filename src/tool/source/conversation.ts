@@ -4,6 +4,7 @@
  * ends the conversation, once and with one reason, for everybody who waits.
  */
 
+import { after } from '../../base/clock.js';
 import { ErrnoError } from '../../base/errno.js';
 import { isDeeperThan } from '../../base/json-depth.js';
 import {
@@ -165,7 +166,7 @@ export class ServerConversation {
     const late = () =>
       drop(new ErrnoError('ETIMEDOUT', { operation: method, reason: `no answer within ${milliseconds / 1000} s` }));
     const gone = () => drop(callerGone(method));
-    const clock = setTimeout(late, milliseconds);
+    const stopClock = after(milliseconds, late);
     signal?.addEventListener('abort', gone, { once: true });
     try {
       return await new Promise((resolve, reject) => {
@@ -174,7 +175,7 @@ export class ServerConversation {
         if (signal?.aborted === true) gone();
       });
     } finally {
-      clearTimeout(clock);
+      stopClock();
       signal?.removeEventListener('abort', gone);
     }
   }
