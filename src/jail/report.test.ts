@@ -63,7 +63,7 @@ describe('why a jail was refused', () => {
     for (const [name, remedy] of Object.entries(remedies))
       assert.deepEqual(of(name, EPERM), { code: 'EPERM', ...at(name), remedy }, name);
     for (const [code, errno, remedy] of [
-      ['ELOOP', ELOOP, 'a link is where something must be mounted'],
+      ['ELOOP', ELOOP, 'there is a link where something must be moun'],
       ['ESTALE', ESTALE, 'the path has changed since it was granted; l'],
       ['EAGAIN', EAGAIN, 'you may have too few processes and threads l'],
       ['EMFILE', EMFILE, 'too many files may be open, or under way in '],
@@ -111,7 +111,7 @@ describe('why a jail was refused', () => {
     const asked = { operation: 'jail', path: undefined };
     assert.deepEqual(of('request', EINVAL, 'an odd one'), { ...asked, code: 'EINVAL', remedy: undefined });
     assert.match(refusalOf(failed('request', EINVAL, 'an odd one')).message, /an odd one/);
-    assert.match(of('request', ELOOP).remedy ?? '', /^a link is where/);
+    assert.match(of('request', ELOOP).remedy ?? '', /^there is a link where/);
     assert.match(of('request', EMFILE).remedy ?? '', /^too many files/);
   });
 });

@@ -94,7 +94,7 @@ const remedies: Readonly<Record<string, string>> = {
 
 /** What can have been written by an agent: the private home, and the fork where an agent's mounts are in it. */
 const plantedLink =
-  "a link is where something must be mounted: name where it leads, or remove it; in the private home `ctx drop` makes a fork's anew, `ctx run --fresh` a profile's";
+  "there is a link where something must be mounted: name where it leads, or remove it; in the private home `ctx drop` makes a fork's anew, `ctx run --fresh` a profile's";
 
 const crowded = 'you may have too few processes and threads left: raise ulimit -u, or end other processes of yours';
 
