@@ -25,6 +25,15 @@ export function makeDurableDirectory(path: string, mode?: number): void {
   makeDirectory(path, mode, syncDirectory);
 }
 
+/** The last directory of the path alone: where what it is in is gone that is ENOENT, and nothing is made. */
+export function makeLastDirectory(path: string, mode = 0o700): void {
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error;
+  }
+}
+
 /** As readable as the directory that it is in, whatever the umask is. One that is there stays as it is. */
 export function makeDirectoryLike(parent: string, path: string): void {
   if (existsSync(path)) return;

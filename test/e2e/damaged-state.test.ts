@@ -45,6 +45,39 @@ forEitherUser((user) => {
     assert.equal((await ctx('two', 'fsck')).code, 0);
   });
 
+  test('a directory of the store that a person deleted to make room is made again, and no verb is in its way', async () => {
+    const { data, project, ctx } = place(stage, 'deleted-directories');
+    const done = async (...words: string[]) => {
+      const { code, stdout, stderr } = await ctx('one', ...words);
+      assert.equal(code, 0, `${words.join(' ')}: ${stdout}${stderr}`);
+      return stdout;
+    };
+    const work = ['exec', '--', 'sh', '-c', 'cat a; echo $((i + 1)) >> a; echo home > ~/h'];
+    await done(...work);
+    for (const name of [
+      () => 'trash',
+      () => 'vault',
+      (id: string) => `vault/${id}/scan`,
+      (id: string) => `vault/${id}/edits`,
+    ]) {
+      for (const verbs of [[['drop']], [['apply'], ['apply', '--undo']], [['status'], ['fsck'], ['gc']]]) {
+        const [id = ''] = readdirSync(join(data, 'vault'));
+        rmSync(join(data, name(id)), { recursive: true });
+        const looked = await ctx('one', 'fsck');
+        assert.ok(looked.code === 0 || looked.code === 1, `${name(id)}: ${looked.stderr}`);
+        if (name(id) === 'vault') await done(...work);
+        for (const words of verbs) await done(...words);
+        stage.shell(project, 'echo edited >> b');
+        await done(...work);
+        assert.equal(await done('exec', '--', 'cat', 'b'), stage.shell(project, 'cat b'));
+      }
+    }
+    rmSync(join(data, 'trash'), { recursive: true });
+    await done('drop');
+    assert.equal(await done('exec', '--', 'sh', '-c', 'ls ~'), '', 'what is dropped is gone, the home too');
+    assert.match(await done('fsck'), /1 vault, 0 faults/);
+  });
+
   test('what runs is listed and ended also where a vault cannot be read', async () => {
     const { project, data, ctx } = place(stage, 'cut-vault');
     const env = { CTX_DATA: data, CTX_KEEPER: 'off' };

@@ -5,6 +5,7 @@
 import { renameSync } from 'node:fs';
 import { writeFileAtomic } from '../../base/atomic-file.js';
 import { currentBoot } from '../../base/boot.js';
+import { makeLastDirectory } from '../../base/make-directory.js';
 import type { Stack } from '../store/fork-meta.js';
 import { makeLayer, treesOf } from '../store/layer-pool.js';
 import { workspaceRoot } from '../store/layout.js';
@@ -93,6 +94,7 @@ export function extendTrunk(
     ...(more.touched === undefined || more.touched.size === 0 ? {} : { touched: Object.fromEntries(more.touched) }),
   };
   const text = `${JSON.stringify(step)}\n`;
+  makeLastDirectory(access.paths.allEdits);
   writeFileAtomic(access.paths.edits(position), text, { durable: false });
   const after: VaultMeta = {
     ...vault,
@@ -231,5 +233,6 @@ export async function advanceTrunk(fork: OpenFork, looked: RootPaths): Promise<A
 
 /** The signatures of a scan that was acted on become the vault's. */
 export function adoptScans({ paths, place }: OpenFork, looked: RootPaths): void {
+  if (looked.size > 0) makeLastDirectory(paths.scans);
   for (const key of looked.keys()) renameSync(place.scanned(key), paths.scan(key));
 }

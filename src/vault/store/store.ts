@@ -1,10 +1,11 @@
 /** The store: one directory of plain files that holds every vault. Opening it makes it, or refuses what it cannot read. */
 
-import { statSync } from 'node:fs';
+import { existsSync, renameSync, rmdirSync, statSync } from 'node:fs';
 import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
-import { ErrnoError, fromSystemError } from '../../base/errno.js';
+import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { makeDirectory } from '../../base/make-directory.js';
 import { flag, having, integer, membersOf, ofShape, optional, word } from '../../base/shape.js';
+import { uniqueName } from '../../base/unique-name.js';
 import { storeFormat, storePaths } from './layout.js';
 import { loadStoreMark } from './store-mark.js';
 
@@ -77,6 +78,20 @@ function makeStore(directory: string): void {
   makeDirectory(storePaths(directory).trash);
 }
 
+/** A person deleted them all at once: nothing is left that a lost attribute could bring back. Marked before others see it. */
+function makeVaultsAgain(vaults: string, library: string): void {
+  const fresh = `${vaults}.${uniqueName()}`;
+  makeDirectory(fresh);
+  loadStoreMark(library).put(fresh);
+  try {
+    renameSync(fresh, vaults);
+  } catch (error) {
+    rmdirSync(fresh);
+    // Another process was first, and has a vault in it.
+    if (!hasCode(error, 'ENOTEMPTY') && !hasCode(error, 'EEXIST')) throw error;
+  }
+}
+
 /** Where `marked` is, of a store that was copied without its attributes. */
 function refuseUnmarked(directory: string): never {
   throw new ErrnoError('EINVAL', {
@@ -134,8 +149,12 @@ export function openStore(directory: string, library?: string, make = true): Sto
     const from = found?.migrating ?? found?.format;
     if (found?.overlay === profile && isMigratable(from)) throw new OlderStore(directory, from);
     refuseOther(directory, read);
-  } else if (found.marked === true && library !== undefined && !loadStoreMark(library).isOn(vaults)) {
-    refuseUnmarked(directory);
+  } else if (found.marked === true && library !== undefined) {
+    if (existsSync(vaults)) {
+      if (!loadStoreMark(library).isOn(vaults)) refuseUnmarked(directory);
+    } else if (make) {
+      atPlace(directory, () => makeVaultsAgain(vaults, library));
+    }
   }
   const about = statSync(directory);
   const store = { directory, device: about.dev, inode: about.ino };

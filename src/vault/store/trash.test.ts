@@ -96,6 +96,29 @@ describe('what is thrown away', () => {
     throwAwayOrLeave(store(), at('file/x'));
   });
 
+  it('needs no trash that is there: one that a person deleted to make room is made again', async () => {
+    for (const name of ['a/x', 'b/x', 'c/x']) write(name);
+    const deleted = () => {
+      const found = store();
+      rmSync(at('store/trash'), { recursive: true, force: true });
+      return found;
+    };
+    assert.equal(trashCount(deleted()), 0);
+    await emptyTrash(deleted(), tree);
+    await emptyTrashLater(deleted(), tree);
+    await resumeEmptying(deleted(), tree);
+    throwAway(deleted(), at('a'));
+    assert.deepEqual([existsSync(at('a')), inTrash().length], [false, 1]);
+    throwAwayContents(deleted(), at('b'));
+    assert.deepEqual([readdirSync(at('b')), inTrash().length], [[], 1]);
+    await discard(deleted(), tree, [at('c')]);
+    assert.deepEqual([existsSync(at('c')), inTrash()], [false, []]);
+    const gone = deleted();
+    rmSync(at('store'), { recursive: true });
+    assert.equal(throwAway(gone, at('b')), undefined, 'a store that is gone is not made again');
+    assert.equal(existsSync(at('store')), false);
+  });
+
   it('is deleted at once where that is waited for, and nothing else with it', async () => {
     for (const name of ['a/x', 'b/x', 'c/x']) write(name);
     throwAway(store(), at('c'));

@@ -18,11 +18,29 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { directoryFlags } from '../../base/directory-identity.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { makeLastDirectory } from '../../base/make-directory.js';
 import { uniqueName } from '../../base/unique-name.js';
 import type { Tree } from '../tree/tree.js';
 import { storePaths } from './layout.js';
 import { isLocked } from './locks.js';
 import type { Store } from './store.js';
+
+/** Of a trash that somebody deleted to make room there is nothing; `trashOf` makes it again. */
+function namesIn(trash: string): readonly string[] {
+  try {
+    return readdirSync(trash);
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return [];
+    throw fromSystemError(error, 'look into the trash', trash);
+  }
+}
+
+/** Where something is thrown away to. ENOENT where the store itself is gone. */
+function trashOf(store: Store): string {
+  const { trash } = storePaths(store.directory);
+  makeLastDirectory(trash);
+  return trash;
+}
 
 /** Gives the owner of a directory every right to it. A link is not followed: a command may have made it, to a file of the person's. */
 function letOwnerIn(directory: PathLike): void {
@@ -51,8 +69,8 @@ export function moveTree(from: PathLike, to: PathLike): void {
 
 /** Moves the directory out of the way, and says where it is now. A missing one is fine. */
 export function throwAway(store: Store, directory: string): string | undefined {
-  const away = join(storePaths(store.directory).trash, uniqueName());
   try {
+    const away = join(trashOf(store), uniqueName());
     moveTree(directory, away);
     return away;
   } catch (error) {
@@ -83,7 +101,7 @@ export function throwAwayContents(store: Store, directory: string): void {
     letOwnerIn(directory);
     const names = readdirSync(directory, { encoding: 'buffer' });
     if (names.length === 0) return;
-    const away = join(storePaths(store.directory).trash, uniqueName());
+    const away = join(trashOf(store), uniqueName());
     mkdirSync(away, { mode: 0o700 });
     const below = (top: string, name: Buffer) => Buffer.concat([Buffer.from(`${top}/`), name]);
     for (const name of names) {
@@ -120,7 +138,7 @@ async function removeFromTrash(tree: Tree, directory: string): Promise<void> {
 /** Waits until everything in the trash is deleted. */
 export async function emptyTrash(store: Store, tree: Tree): Promise<void> {
   const { trash } = storePaths(store.directory);
-  for (const name of readdirSync(trash)) await removeFromTrash(tree, join(trash, name));
+  for (const name of namesIn(trash)) await removeFromTrash(tree, join(trash, name));
 }
 
 /** Where less than one part in so many of the disk is free, room is made before anything goes on. */
@@ -139,13 +157,14 @@ function isNearlyFull({ bavail, blocks, ffree, files }: DiskRoom): boolean {
  */
 export async function emptyTrashLater(store: Store, tree: Tree, disk?: DiskRoom): Promise<void> {
   const { trash } = storePaths(store.directory);
+  if (trashCount(store) === 0) return;
   if (isNearlyFull(disk ?? statfsSync(trash))) await emptyTrash(store, tree);
-  else if (trashCount(store) > 0) tree.emptyLater(trash);
+  else tree.emptyLater(trash);
 }
 
 /** Directories that were thrown away and are still being freed. */
 export function trashCount(store: Store): number {
-  return readdirSync(storePaths(store.directory).trash).length;
+  return namesIn(storePaths(store.directory).trash).length;
 }
 
 /**
