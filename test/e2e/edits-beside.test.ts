@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { inKeptJail } from '../support/kept-jail.js';
 import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
-import { asOneUser, forEitherUser } from '../support/users.js';
+import { asOneUser, forEachUser } from '../support/users.js';
 
 const untilStopped = 'until test -e stop; do sleep 0.02; done';
 
@@ -27,7 +27,7 @@ function helpersOf(stage: Stage) {
 
 const pathsOf = ({ changes }: Pick<Envelope, 'changes'>) => changes.map(({ path }) => path).sort();
 
-forEitherUser((user) => {
+forEachUser((user) => {
   const stage = useWarmStage(user);
   const { join, pending, start } = helpersOf(stage);
 

@@ -1,11 +1,11 @@
 /** `ctx exec --mount`: trees of the VFS inside a jail, each served by a process outside of it. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { describe } from 'node:test';
+import { describe, test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { noneIsLeft, reasonToSkip, serversOf } from '../support/fuse-in-jail.js';
 import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
-import { forUsersInTurn } from '../support/users.js';
+import { forEachUser } from '../support/users.js';
 
 async function exec(stage: Stage, cwd: string, mounts: readonly string[], script: string): Promise<Envelope> {
   const words = mounts.map((mount) => `--mount=${mount}`);
@@ -28,48 +28,42 @@ const programs = [
   'tail -c 1000 m | head -c 5; cd ../..',
 ].join('\n');
 
-forUsersInTurn((user, turn) => {
+forEachUser((user) => {
   const skip = reasonToSkip(user);
   describe('a mount in a jail', skip === undefined ? { concurrency: 4 } : { skip }, () => {
     const stage = useWarmStage(user);
 
-    turn.test(
-      'is a tree that programs work on; a chunked one is there afterwards, and the report says what changed',
-      async () => {
-        const cwd = stage.project();
-        const file = join(stage.makeDirectory('kept'), 'store');
-        const mounts = ['memory:=/mnt/memory:rw', `chunked:${file}=/mnt/chunked:rw`];
-        const script = `cd /mnt/memory\n${programs}\ncd /mnt/chunked\n${programs}\nstat -c %u:%g /mnt/chunked/work; id -u`;
-        const { exitCode, stdout, stderr, changes, warnings, mounts: mounted } = await exec(stage, cwd, mounts, script);
-        assert.equal(exitCode, 0, stderr?.text);
-        assert.equal(stdout?.text, `hellohello${user.uid}:${user.gid}\n${user.uid}\n`);
-        assert.deepEqual(changes, []);
-        assert.ok(
-          warnings.includes('what it wrote to /mnt/memory (memory:) was lost when it ended'),
-          warnings.join('\n'),
-        );
-        const [inMemory, inChunks] = mounted ?? [];
-        assert.deepEqual(
-          [inMemory?.target, inChunks?.target, inChunks?.undoable],
-          ['/mnt/memory', '/mnt/chunked', true],
-        );
-        assert.ok(inChunks?.changes?.some(({ kind, path }) => kind === 'added' && path === 'work/repo/f1'));
-        const kept = await stage.ctx(cwd, ['vfs', 'cat', `chunked:${file}`, '/work/repo/f2']);
-        assert.equal(kept.stdout, '2\n', kept.stderr);
-        assert.equal((await stage.ctx(cwd, ['vfs', 'check', `chunked:${file}`])).code, 0);
-        const again = await output(stage, cwd, [`chunked:${file}=/mnt/chunked`], 'cat /mnt/chunked/work/repo/f3');
-        assert.equal(again, '3\n');
-      },
-    );
+    test('is a tree that programs work on; a chunked one is there afterwards, and the report says what changed', async () => {
+      const cwd = stage.project();
+      const file = join(stage.makeDirectory('kept'), 'store');
+      const mounts = ['memory:=/mnt/memory:rw', `chunked:${file}=/mnt/chunked:rw`];
+      const script = `cd /mnt/memory\n${programs}\ncd /mnt/chunked\n${programs}\nstat -c %u:%g /mnt/chunked/work; id -u`;
+      const { exitCode, stdout, stderr, changes, warnings, mounts: mounted } = await exec(stage, cwd, mounts, script);
+      assert.equal(exitCode, 0, stderr?.text);
+      assert.equal(stdout?.text, `hellohello${user.uid}:${user.gid}\n${user.uid}\n`);
+      assert.deepEqual(changes, []);
+      assert.ok(
+        warnings.includes('what it wrote to /mnt/memory (memory:) was lost when it ended'),
+        warnings.join('\n'),
+      );
+      const [inMemory, inChunks] = mounted ?? [];
+      assert.deepEqual([inMemory?.target, inChunks?.target, inChunks?.undoable], ['/mnt/memory', '/mnt/chunked', true]);
+      assert.ok(inChunks?.changes?.some(({ kind, path }) => kind === 'added' && path === 'work/repo/f1'));
+      const kept = await stage.ctx(cwd, ['vfs', 'cat', `chunked:${file}`, '/work/repo/f2']);
+      assert.equal(kept.stdout, '2\n', kept.stderr);
+      assert.equal((await stage.ctx(cwd, ['vfs', 'check', `chunked:${file}`])).code, 0);
+      const again = await output(stage, cwd, [`chunked:${file}=/mnt/chunked`], 'cat /mnt/chunked/work/repo/f3');
+      assert.equal(again, '3\n');
+    });
 
-    turn.test('is held to its modes by the kernel, for whoever looks from inside', async () => {
+    test('is held to its modes by the kernel, for whoever looks from inside', async () => {
       const script = `umask 077; cd /mnt/memory; echo x > f; chmod 000 f; mkdir d; echo y > d/y; chmod 000 d
         cat f 2>&1 || true; cat d/y 2>&1 || true; { echo z > f; } 2>&1 || true; chmod 600 f; cat f`;
       const said = await output(stage, stage.project(), ['memory:=/mnt/memory:rw'], script);
       assert.match(said, /^(.*Permission denied\n){3}x\n$/);
     });
 
-    turn.test('is taken back with the fork where it can be, and the report says where it cannot', async () => {
+    test('is taken back with the fork where it can be, and the report says where it cannot', async () => {
       const cwd = stage.project('echo base > a');
       const notes = join(stage.makeDirectory('undone'), 'notes');
       const host = stage.makeDirectory('undone-host');
@@ -112,7 +106,7 @@ forUsersInTurn((user, turn) => {
       assert.equal((await stage.ctx(cwd, ['vfs', 'check', `chunked:${notes}`])).code, 0);
     });
 
-    turn.test('is read-only without :rw, and gives nobody the rights of its server', async () => {
+    test('is read-only without :rw, and gives nobody the rights of its server', async () => {
       const cwd = stage.project('mkdir shown; echo mine > shown/f; chmod 600 shown/f');
       const reading = await output(
         stage,
@@ -131,7 +125,7 @@ forUsersInTurn((user, turn) => {
       assert.equal(stage.shell(cwd, 'stat -c %a:%u shown/own; cat shown/f'), `755:${user.uid}\nmine\nmore\n`);
     });
 
-    turn.test('of a table has an overlay that programs work on, and hides what every jail hides', async () => {
+    test('of a table has an overlay that programs work on, and hides what every jail hides', async () => {
       const cwd = stage.project('mkdir shown; echo mine > shown/f');
       const kept = stage.makeDirectory('tables');
       const table = (name: string, lower: string) => {
@@ -148,7 +142,7 @@ forUsersInTurn((user, turn) => {
       assert.match((await stage.ctx(cwd, hidden)).stderr, /hidden from every command/);
     });
 
-    turn.test('lets no link lead out of it', async () => {
+    test('lets no link lead out of it', async () => {
       const links = [
         'cd /mnt/links; mkdir -p a/b; echo within > f; ln -s ../../f a/b/up; ln -s /mnt/links/f whole',
         'ln -s /etc/passwd out; ln -s ../../etc/passwd above; ln -s a/../../../etc/passwd through',
@@ -160,7 +154,7 @@ forUsersInTurn((user, turn) => {
       );
     });
 
-    turn.test('of which the server is killed gives errors, and everything ends', async () => {
+    test('of which the server is killed gives errors, and everything ends', async () => {
       const target = `/mnt/killed-${user.uid}-${process.pid}`;
       // What the kernel remembers it shows without its server: writing asks.
       const script = `while echo a | tee ${target}/f; do sleep 0.02; done; ls ${target}; exit 7`;
@@ -177,7 +171,7 @@ forUsersInTurn((user, turn) => {
       await noneIsLeft(target);
     });
 
-    turn.test('ends with ctx, however that ends', async () => {
+    test('ends with ctx, however that ends', async () => {
       const target = `/mnt/ended-${user.uid}-${process.pid}`;
       const words = [
         'exec',
@@ -195,7 +189,7 @@ forUsersInTurn((user, turn) => {
       await noneIsLeft(target);
     });
 
-    turn.test('that cannot be is refused before anything runs', async () => {
+    test('that cannot be is refused before anything runs', async () => {
       const cwd = stage.project('mkdir inside');
       const file = join(stage.makeDirectory('none'), 'store');
       const refused: readonly (readonly [number, RegExp, readonly string[]])[] = [
