@@ -2,7 +2,6 @@
 #include "tree.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,27 +199,11 @@ static void take_lock(const struct options *options) {
   }
 }
 
-static void *run_verb(void *options) {
-  hear_stops(true);
-  chosen->run(options);
-  flush_output();
-  exit(0);
-}
+static struct options asked;
 
-/* Recursion follows the depth of a tree, which an agent chooses: a stack that outlasts any fd limit. */
-_Noreturn static void run_with_room(struct options *options) {
-  /* Told to stop between two steps, it must not take the next one meanwhile: only the thread that works hears of it. */
-  hear_stops(false);
-  for (size_t megabytes = 1024; megabytes >= 8; megabytes /= 2) {
-    pthread_attr_t attributes;
-    pthread_t thread;
-    pthread_attr_init(&attributes);
-    if (pthread_attr_setstacksize(&attributes, megabytes << 20) == 0 &&
-        pthread_create(&thread, &attributes, run_verb, options) == 0)
-      pthread_join(thread, NULL);
-    pthread_attr_destroy(&attributes);
-  }
-  run_verb(options);
+static void run_verb(void) {
+  chosen->run(&asked);
+  flush_output();
   exit(0);
 }
 
@@ -248,8 +231,8 @@ static struct options understand(int count, char **words) {
 }
 
 _Noreturn void run_job(int count, char **words) {
-  struct options options = understand(count, words);
-  run_with_room(&options);
+  asked = understand(count, words);
+  run_on_large_stack(run_verb);
 }
 
 void begin_process(void) {
@@ -265,13 +248,13 @@ void prepare_to_serve(void) {
 }
 
 _Noreturn void run_alone(int count, char **words) {
-  struct options options = understand(count, words);
+  asked = understand(count, words);
   clean_up_when_told_to_stop();
   hear_signals();
-  end_with_caller(options.parent);
-  take_lock(&options);
-  if (options.mounted != NULL) options.to_fd = open_mounted(&options);
+  end_with_caller(asked.parent);
+  take_lock(&asked);
+  if (asked.mounted != NULL) asked.to_fd = open_mounted(&asked);
   prepare_process();
-  end_with_caller(options.parent);
-  run_with_room(&options);
+  end_with_caller(asked.parent);
+  run_on_large_stack(run_verb);
 }

@@ -202,6 +202,8 @@ struct directory {
 struct walk {
   const struct options *options;
   int threads;
+  /* For so long one thread does it: a walk of a small tree ends before others have begun. */
+  int64_t alone_nanoseconds;
   /* For everything that is not a directory; true: it is one after all. */
   bool (*visit)(struct walk *walk, struct directory *directory, struct node *node);
   void (*enter)(struct walk *walk, struct directory *directory); /* before its entries */

@@ -16,6 +16,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SLICE 256
@@ -198,12 +199,26 @@ static void *work(void *argument) {
   return NULL;
 }
 
+static int64_t now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return nanoseconds(time);
+}
+
+/* False where there is more to do than that. No other thread is there yet. */
+static bool work_alone(struct walk *walk) {
+  const int64_t end = now() + walk->alone_nanoseconds;
+  while (queue.count > 0 && now() < end) run_task(walk, queue.tasks[--queue.count]);
+  return queue.count == 0;
+}
+
 struct directory *walk_tree(struct walk *walk, int root, int target) {
   struct directory *directory = new_directory(NULL, NULL, fcntl(root, F_DUPFD_CLOEXEC, 0));
   directory->target = target;
   if (fstat(root, &directory->status) != 0) fail(errno, "stat", walk->options->root);
   if (walk->enter != NULL) walk->enter(walk, directory);
   expand(walk, directory);
+  if (work_alone(walk)) return directory;
   pthread_t threads[16];
   int started = 0;
   for (; started < walk->threads - 1 && started < 16; started++)

@@ -37,8 +37,6 @@ void clean_up_when_told_to_stop(void);
  * Once it is decided what signals do: a program that `native/start.node` starts begins with all of them blocked.
  */
 void hear_signals(void);
-/* Whether this thread is told. */
-void hear_stops(bool hears);
 /* A temporary that must not outlive a failure; pass -1 once it has its final name. */
 void guard_temporary(int directory, const char *name);
 /* Between these two, being told to stop waits: the person's entry is under another name. They may be nested. */
@@ -47,6 +45,13 @@ void allow_stops(void);
 bool is_stop_wanted(void);
 /* Called once before a failure ends the program; it must not fail. */
 void clean_up_when_failing(void (*clean)(void));
+
+/*
+ * large-stack.c: recursion follows the depth of a tree, which an agent chooses: a stack that outlasts any limit of
+ * descriptors. A thread with such a one costs a job as much as all else that it does in a small tree. `run` ends the
+ * process.
+ */
+_Noreturn void run_on_large_stack(void (*run)(void));
 
 /* output.c */
 void put_field(const char *text);

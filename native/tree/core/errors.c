@@ -89,15 +89,6 @@ void hear_signals(void) {
   sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-void hear_stops(bool hears) {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGHUP);
-  pthread_sigmask(hears ? SIG_UNBLOCK : SIG_BLOCK, &signals, NULL);
-}
-
 static const char *current_path = "";
 
 void working_on(const char *path) {
