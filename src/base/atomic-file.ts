@@ -8,6 +8,7 @@ import {
   fchmodSync,
   fsyncSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -16,8 +17,9 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from './errno.js';
+import { isThere } from './process-table.js';
 import { parseJson } from './shape.js';
-import { uniqueName } from './unique-name.js';
+import { makerOf, uniqueName } from './unique-name.js';
 
 /** Or a file that another call has written. */
 export function syncDirectory(directory: string): void {
@@ -59,6 +61,18 @@ export function writeFileAtomic(
   } catch (error) {
     rmSync(temporary, { force: true });
     throw fromSystemError(error, 'write', path);
+  }
+}
+
+const draft = /^(.+)\.([0-9a-z-]+)\.new$/s;
+
+/** Takes away what processes that were killed had begun to write beside the files that are meant; all else in there is somebody's own. */
+export function removeLeftDrafts(directory: string, isMeant: (file: string) => boolean): void {
+  for (const name of readdirSync(directory)) {
+    const [, file, unique] = draft.exec(name) ?? [];
+    if (file === undefined || unique === undefined || !isMeant(file)) continue;
+    const maker = makerOf(unique);
+    if (maker !== undefined && !isThere(maker)) rmSync(`${directory}/${name}`, { force: true });
   }
 }
 

@@ -3,6 +3,7 @@
  * memory.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { hasCode } from './errno.js';
 
 export interface ProcessEntry {
   readonly parent: number;
@@ -89,4 +90,14 @@ export function memoryOf(pid: number): number {
 /** The words that a process was started with. */
 export function wordsOf(pid: number): readonly string[] {
   return textOf(`/proc/${pid}/cmdline`).split('\0').slice(0, -1);
+}
+
+/** Whoever's it is. */
+export function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return hasCode(error, 'EPERM');
+  }
 }

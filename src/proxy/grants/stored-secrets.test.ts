@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -15,6 +16,7 @@ import { join } from 'node:path';
 import { after, beforeEach, describe, it } from 'node:test';
 import { anyPublicNetwork, hostNetwork, noNetwork } from '../../authority/network.js';
 import { networkSecretCharacters } from '../../base/limits/network.js';
+import { uniqueName } from '../../base/unique-name.js';
 import { storePaths } from '../../vault/store/layout.js';
 import type { AskedSecret } from './asked-secret.js';
 import { assertUsable, secretNames, secretsFor } from './injected-secrets.js';
@@ -40,20 +42,38 @@ describe('a stored secret', () => {
     assert.deepEqual([readSecret(host, 'TOKEN'), readSecret(host, 'B_2')], [{ value: 'one' }, { command: 'echo two' }]);
     const modes = [secrets, join(secrets, 'TOKEN.json')].map((path) => statSync(path).mode & 0o777);
     assert.deepEqual(modes, [0o700, 0o600]);
-    const gone = 2 ** 22 + 1;
-    const drafts = [`TOKEN.json.${gone}.new`, `TOKEN.json.${process.ppid}.new`, `B_2.json.${gone}.new`];
-    for (const draft of drafts) writeFileSync(join(secrets, draft), 'half');
     assert.deepEqual(storedNames(host), ['B_2', 'TOKEN']);
     storeSecret(host, 'TOKEN', { value: 'other' });
     assert.deepEqual(readSecret(host, 'TOKEN'), { value: 'other' });
     removeSecret(host, 'TOKEN');
     assert.deepEqual([readSecret(host, 'TOKEN'), storedNames(host)], [undefined, ['B_2']]);
     assert.throws(() => removeSecret(host, 'TOKEN'), { name: 'ErrnoError', code: 'ENOENT' });
-    assert.deepEqual(
-      drafts.filter((draft) => existsSync(join(secrets, draft))),
-      drafts.slice(1),
-      'what one that was killed had begun to store goes, too',
-    );
+  });
+
+  it('goes with the next change of any where it was only begun, by a process that was killed', () => {
+    const module = JSON.stringify(new URL('../../base/unique-name.js', import.meta.url).href);
+    const program = `import { uniqueName } from ${module}; process.stdout.write(uniqueName());`;
+    const { stdout: ofDead } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+      encoding: 'utf8',
+    });
+    const [own, before] = [`TOKEN.json.${uniqueName()}.new`, `TOKEN.json.${2 ** 22 + 1}.new`];
+    const changes: readonly (() => unknown)[] = [
+      () => storeSecret(host, 'TOKEN', { value: 'one' }),
+      () => storeSecret(host, 'B_2', { value: 'two' }),
+      () => removeSecret(host, 'B_2'),
+      () => assert.throws(() => removeSecret(host, 'NEVER'), { code: 'ENOENT' }),
+    ];
+    for (const change of changes) {
+      mkdirSync(secrets, { recursive: true });
+      const drafts = [own, before, `TOKEN.json.${ofDead}.new`, `NEVER.json.${ofDead}.new`];
+      for (const draft of drafts) writeFileSync(join(secrets, draft), 'half');
+      change();
+      assert.deepEqual(
+        drafts.filter((draft) => existsSync(join(secrets, draft))),
+        [own],
+        String(change),
+      );
+    }
   });
 
   it('has a name that a template can have, whoever names it', () => {

@@ -4,15 +4,14 @@
  * sets one means this call.
  */
 
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJsonFile, removeDurably, writeFileAtomic } from '../../base/atomic-file.js';
+import { readJsonFile, removeDurably, removeLeftDrafts, writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { networkSecretCharacters } from '../../base/limits/network.js';
 import { makeDurableDirectory } from '../../base/make-directory.js';
 import { membersOf } from '../../base/shape.js';
 import { storePaths } from '../../vault/store/layout.js';
-import { isThere } from '../../vault/store/worker-file.js';
 import type { Host } from '../host.js';
 
 type Place = Pick<Host, 'store'>;
@@ -62,17 +61,18 @@ export function storeSecret(place: Place, name: string, secret: StoredSecret): v
   if ('value' in secret) assertSecretValue(secret.value);
   else assertCommand(secret.command);
   makeDurableDirectory(directoryOf(place));
+  // First, so that they are gone from the disk, too, when the name of this one is there.
+  removeDrafts(place);
   const text = `${JSON.stringify({ format, ...secret })}\n`;
   writeFileAtomic(fileOf(place, name), text, { durable: true, mode: 0o600 });
-  removeDrafts(place, name);
 }
 
-/** What a process that was killed had begun to store: values, of which no one would know. */
-function removeDrafts(place: Place, name: string): void {
-  const directory = directoryOf(place);
-  for (const file of readdirSync(directory)) {
-    const [, of, pid] = /^(\w+)\.json\.(\d+)\.new$/.exec(file) ?? [];
-    if (of === name && !isThere(Number(pid))) rmSync(join(directory, file), { force: true });
+/** What a process that was killed had begun to store: values, of which no one would know. Of every name: it may never be set again. */
+function removeDrafts(place: Place): void {
+  try {
+    removeLeftDrafts(directoryOf(place), (file) => file.endsWith('.json'));
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw fromSystemError(error, 'secret', directoryOf(place));
   }
 }
 
@@ -116,8 +116,8 @@ export function storedNames(place: Place): readonly string[] {
 
 /** ENOENT where there is none of that name. */
 export function removeSecret(place: Place, name: string): void {
+  removeDrafts(place);
   if (!removeDurably(fileOf(place, name))) throw notStored(name);
-  removeDrafts(place, name);
 }
 
 export function notStored(name: string): ErrnoError {

@@ -1,7 +1,8 @@
 /** What one command has to do with those that are at work on its fork. Pure. */
 
+import { isThere } from '../../base/process-table.js';
 import { isLeaving } from '../../vault/store/group.js';
-import { isThere, type Worker } from '../../vault/store/worker-file.js';
+import type { Worker } from '../../vault/store/worker-file.js';
 import type { Change } from '../../vault/tree/tree.js';
 
 /** More is asked of no one: each is as good as the others. */

@@ -4,6 +4,7 @@ import { closeSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } f
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { nativeProgram } from '../../base/native-program.js';
+import { isThere } from '../../base/process-table.js';
 import { Tree } from '../tree/tree.js';
 import { freshPlace, program } from '../tree/tree-fixture.js';
 import { lockInTurn, lockQuietFork } from './fork-lock.js';
@@ -13,7 +14,6 @@ import { takeLock } from './locks.js';
 import { Member } from './member.js';
 import {
   idleJailsOf,
-  isThere,
   keepersOf,
   keepPlace,
   leavePlace,

@@ -6,7 +6,7 @@ import { closeSync, constants, fstatSync, ftruncateSync, openSync, readdirSync, 
 import { join } from 'node:path';
 import { hasCode } from '../../base/errno.js';
 import { makeDirectory } from '../../base/make-directory.js';
-import { startOf } from '../../base/process-table.js';
+import { isThere, startOf } from '../../base/process-table.js';
 import { flag, having, integer, list, nullable, ofShape, optional, parsedAs, word } from '../../base/shape.js';
 import type { Tree } from '../tree/tree.js';
 import type { ForkPaths } from './layout.js';
@@ -194,13 +194,4 @@ export const idleJailsOf = (place: ForkPaths): readonly number[] => keptIn(place
 export function leavePlace({ descriptor }: KeptPlace): void {
   say(descriptor, '');
   closeSync(descriptor);
-}
-
-export function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return hasCode(error, 'EPERM');
-  }
 }
