@@ -4,17 +4,7 @@
  * many processes answer. The caller holds a lock while it waits, so that a request ends with its process, however that
  * ends.
  */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
@@ -28,6 +18,7 @@ import {
 import { makeDurableDirectory } from '../../base/make-directory.js';
 import { sha256 } from '../../base/sha256.js';
 import { uniqueName } from '../../base/unique-name.js';
+import { writeWhole } from '../../base/write-whole.js';
 import { type Approval, type ApprovalAnswer, type Asked, parseAnswer, parseAsked, statusOf } from './approval.js';
 
 const idPattern = /^[0-9a-f]{8}$/;
@@ -203,7 +194,7 @@ export class ApprovalStore {
     try {
       const descriptor = openSync(temporary, 'wx', 0o600);
       try {
-        writeSync(descriptor, `${JSON.stringify(answer)}\n`);
+        writeWhole(descriptor, Buffer.from(`${JSON.stringify(answer)}\n`));
         fsyncSync(descriptor);
       } finally {
         closeSync(descriptor);

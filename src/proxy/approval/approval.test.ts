@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, mock } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import {
   approvalKeptMilliseconds,
@@ -126,6 +127,31 @@ describe('the store of approvals', () => {
     assert.deepEqual(found, { asked: { version: 2, id, ...given }, answer: answer(), used: false, attended: true });
     leave();
     assert.equal(new ApprovalStore(directory, lockLibrary).one(id).attended, false);
+  });
+
+  it('has an answer whole or not at all, on a disk that takes a part of it', () => {
+    for (const isFull of [false, true]) {
+      const store = fresh();
+      const { asked: first, leave } = store.ask(given);
+      const real = fs.writeSync;
+      let writes = 0;
+      mock.method(fs, 'writeSync', (descriptor: number, data: string | Uint8Array, from = 0) => {
+        writes += 1;
+        if (isFull && writes > 1) throw Object.assign(new Error('full'), { code: 'ENOSPC' });
+        return real(descriptor, Buffer.from(data), from, Math.min(5, data.length - from));
+      });
+      syncBuiltinESMExports();
+      try {
+        if (isFull) assert.throws(() => store.answer(first.id, answer()), { code: 'ENOSPC' });
+        else store.answer(first.id, answer());
+      } finally {
+        mock.restoreAll();
+        syncBuiltinESMExports();
+      }
+      assert.deepEqual(store.one(first.id).answer, isFull ? undefined : answer());
+      assert.deepEqual(store.answer(first.id, answer()), answer());
+      leave();
+    }
   });
 
   it('keeps the first answer', () => {
