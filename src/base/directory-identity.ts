@@ -3,6 +3,7 @@
  * place, or a link, at any time: a name says where to look, and the identity whether it is still the same one.
  */
 import { closeSync, constants, fstatSync, mkdirSync, openSync } from 'node:fs';
+import { syncDirectory } from './atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from './errno.js';
 
 /** `DEVICE:INODE`, in decimal. */
@@ -15,7 +16,8 @@ export const isIdentity = (value: unknown): value is InodeIdentity =>
 const pathOnly = 0o10000000;
 export const directoryFlags = pathOnly | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-function openStep(step: string, makes: boolean): number {
+function openStep(above: string, name: string, makes: boolean): number {
+  const step = `${above}/${name}`;
   try {
     return openSync(step, directoryFlags);
   } catch (error) {
@@ -23,6 +25,7 @@ function openStep(step: string, makes: boolean): number {
   }
   try {
     mkdirSync(step);
+    syncDirectory(`${above}/.`);
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
   }
@@ -36,7 +39,7 @@ export function openWithoutLinks(path: string, operation: string, makes = false)
     if (name === '') continue;
     const above = at;
     try {
-      at = openStep(`/proc/self/fd/${above}/${name}`, makes);
+      at = openStep(`/proc/self/fd/${above}`, name, makes);
     } catch (error) {
       throw hasCode(error, 'ENOTDIR') || hasCode(error, 'ELOOP')
         ? otherDirectory(path, operation, error)

@@ -1,6 +1,7 @@
 /** The settings file itself: found, changed as a whole or not at all, with the mode and owner it had. */
 import { isUtf8 } from 'node:buffer';
 import {
+  type BigIntStats,
   closeSync,
   constants,
   fchmodSync,
@@ -18,8 +19,10 @@ import {
 } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { contains } from '../authority/absolute-path.js';
+import { removeLeftDrafts, syncDirectory } from '../base/atomic-file.js';
 import { openWithoutLinks } from '../base/directory-identity.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { uniqueName } from '../base/unique-name.js';
 
 export interface SettingsPlace {
   /** As it is named; may be a link, to a person's collection of settings. */
@@ -31,7 +34,13 @@ export interface SettingsPlace {
 interface Found {
   readonly text: string | undefined;
   readonly about: Stats | undefined;
+  /** What tells this content of it from what somebody writes later. */
+  readonly stamp: string | undefined;
 }
+
+const nothing: Found = { text: undefined, about: undefined, stamp: undefined };
+
+const stampOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats) => [dev, ino, size, mtimeNs, ctimeNs].join(' ');
 
 function isThere(path: string): boolean {
   try {
@@ -101,17 +110,19 @@ function find(at: string, target: string, path: string): Found {
   try {
     descriptor = openSync(at, reading);
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return { text: undefined, about: undefined };
+    if (hasCode(error, 'ENOENT')) return nothing;
     if (hasCode(error, 'ENXIO')) refuseLink(path, 'expected a file');
     throw fromSystemError(error, 'read', target);
   }
   try {
     const about = fstatSync(descriptor);
     if (!about.isFile()) refuseLink(path, 'expected a file');
+    // Before it is read: what is written in between counts as later.
+    const stamp = stampOf(fstatSync(descriptor, { bigint: true }));
     const bytes = readFileSync(descriptor);
     // Others would be written back as question marks, and whatever they stood for is somebody's own.
     if (!isUtf8(bytes)) refuseText(target);
-    return { text: bytes.toString('utf8'), about };
+    return { text: bytes.toString('utf8'), about, stamp };
   } catch (error) {
     throw fromSystemError(error, 'read', target);
   } finally {
@@ -121,8 +132,15 @@ function find(at: string, target: string, path: string): Found {
 
 const ownFileMode = 0o644;
 
-function replace(at: string, target: string, about: Stats | undefined, text: string): void {
-  const temporary = `${at}.${process.pid}.new`;
+function isAsFound(at: string, { stamp }: Found): boolean {
+  const now = lstatSync(at, { bigint: true, throwIfNoEntry: false });
+  return (now === undefined ? undefined : stampOf(now)) === stamp;
+}
+
+/** False where somebody has written it since it was found: it is theirs, and stays. */
+function replace(at: string, target: string, found: Found, text: string): boolean {
+  const { about } = found;
+  const temporary = `${at}.${uniqueName()}.new`;
   try {
     const descriptor = openSync(temporary, 'wx', 0o600);
     try {
@@ -137,9 +155,16 @@ function replace(at: string, target: string, about: Stats | undefined, text: str
     } finally {
       closeSync(descriptor);
     }
+    if (!isAsFound(at, found)) {
+      rmSync(temporary);
+      return false;
+    }
     renameSync(temporary, at);
+    removeLeftDrafts(dirname(at), (file) => file === basename(at));
+    syncDirectory(`${dirname(at)}/.`);
+    return true;
   } catch (error) {
-    if (!hasCode(error, 'EEXIST')) rmSync(temporary, { force: true });
+    rmSync(temporary, { force: true });
     throw fromSystemError(error, 'write', target);
   }
 }
@@ -150,7 +175,14 @@ export interface Changed {
   readonly text: string | undefined;
 }
 
-/** `change` gets the text, or undefined where there is no file, and gives the new one, or undefined for none. */
+/** A harness that writes its settings while they are changed does that once, or twice. */
+const mostTries = 10;
+
+/**
+ * `change` gets the text, or undefined where there is no file, and gives the new one, or undefined for none. It is asked again where the
+ * file is another one by the time that it would be replaced: harnesses write their settings, too, and know no lock. EAGAIN where that
+ * does not end.
+ */
 export function changeSettings(
   place: SettingsPlace,
   change: (text: string | undefined, path: string) => string | undefined,
@@ -160,14 +192,20 @@ export function changeSettings(
   let directory = openAbove(path);
   try {
     const at = (descriptor: number) => `/proc/self/fd/${descriptor}/${basename(path)}`;
-    const { text: before, about } =
-      directory === undefined ? { text: undefined, about: undefined } : find(at(directory), path, place.path);
-    const text = change(before, path);
-    if (text === undefined || text === before) return { path, changed: false, text: before };
-    directory ??= openWithoutLinks(dirname(path), 'hook settings', true);
-    replace(at(directory), path, about, text);
-    return { path, changed: true, text };
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const found = directory === undefined ? nothing : find(at(directory), path, place.path);
+      const text = change(found.text, path);
+      if (text === undefined || text === found.text) return { path, changed: false, text: found.text };
+      directory ??= openWithoutLinks(dirname(path), 'hook settings', true);
+      if (replace(at(directory), path, found, text)) return { path, changed: true, text };
+    }
   } finally {
     if (directory !== undefined) closeSync(directory);
   }
+  throw new ErrnoError('EAGAIN', {
+    operation: 'hook settings',
+    path,
+    reason: `another process wrote the file each of ${mostTries} times that it was to be changed; it is unchanged`,
+    remedy: 'end the programs that write it, and run this again',
+  });
 }

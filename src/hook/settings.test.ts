@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import {
+import fs, {
   chmodSync,
   chownSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -14,9 +15,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { after, describe, it, mock } from 'node:test';
 import fc from 'fast-check';
 import { changeSettings } from './settings-file.js';
 import { hasOtherHooks, hookCommand, installed, uninstalled } from './settings-text.js';
@@ -236,19 +238,72 @@ describe('a settings file', () => {
   it('stays as it is, with nothing beside it, where it cannot be replaced', () => {
     const place = project();
     writeFileSync(place.path, others);
-    const temporary = `${place.path}.${process.pid}.new`;
-    writeFileSync(temporary, 'somebody else’s');
-    assert.throws(() => changeSettings(place, install), { code: 'EEXIST' });
-    assert.equal(readFileSync(temporary, 'utf8'), 'somebody else’s');
-    rmSync(temporary);
-    // What is renamed over a directory that came meanwhile fails, and is taken away.
+    // A directory that came meanwhile.
     const change = (text: string | undefined) => {
       rmSync(place.path);
       mkdirSync(join(place.path, 'in the way'), { recursive: true });
       return install(text);
     };
-    assert.throws(() => changeSettings(place, change), { operation: 'write' });
+    assert.throws(() => changeSettings(place, change), { code: 'EINVAL' });
     assert.deepEqual(readdirSync(join(place.within, '.claude')), ['settings.json']);
+  });
+
+  it('keeps what its harness wrote meanwhile', () => {
+    for (const before of [others, undefined]) {
+      const place = project();
+      if (before !== undefined) writeFileSync(place.path, before);
+      const late = '{"model":"another"}\n';
+      let isLate = true;
+      const { text } = changeSettings(place, (found) => {
+        if (isLate) writeFileSync(place.path, late);
+        isLate = false;
+        return install(found);
+      });
+      assert.deepEqual([text, readFileSync(place.path, 'utf8')], [install(late), install(late)]);
+      assert.deepEqual(readdirSync(join(place.within, '.claude')), ['settings.json']);
+    }
+    const place = project();
+    writeFileSync(place.path, others);
+    let count = 0;
+    const change = (found: string | undefined) => {
+      count += 1;
+      writeFileSync(place.path, `{"count":${count}}`);
+      return install(found);
+    };
+    assert.throws(() => changeSettings(place, change), { code: 'EAGAIN' });
+    assert.equal(readFileSync(place.path, 'utf8'), `{"count":${count}}`);
+    assert.deepEqual(readdirSync(join(place.within, '.claude')), ['settings.json']);
+  });
+
+  it('has nothing beside it of an install that was killed, and all that others made there', () => {
+    const place = project();
+    const gone = 2 ** 22 + 1;
+    const left = [`settings.json.${gone}.new`, `settings.json.${gone.toString(36)}-a-b.new`];
+    const kept = [`settings.json.${process.ppid}.new`, 'settings.json.mine.new', `other.json.${gone}.new`];
+    for (const name of [...left, ...kept]) writeFileSync(join(dirname(place.path), name), 'half');
+    changeSettings(place, install);
+    assert.deepEqual(readdirSync(dirname(place.path)).sort(), [...kept, 'settings.json'].sort());
+  });
+
+  it('is on the disk when it is said to be, with the name of its directory', () => {
+    const within = join(root, 'durable');
+    mkdirSync(within);
+    const path = join(within, '.claude', 'settings.json');
+    const synced: string[] = [];
+    const real = fs.fsyncSync;
+    mock.method(fs, 'fsyncSync', (descriptor: number) => {
+      synced.push(readlinkSync(`/proc/self/fd/${descriptor}`));
+      real(descriptor);
+    });
+    syncBuiltinESMExports();
+    try {
+      changeSettings({ path, within }, install);
+    } finally {
+      mock.restoreAll();
+      syncBuiltinESMExports();
+    }
+    assert.equal(synced.at(-1), dirname(path));
+    assert.ok(synced.includes(within), 'the directory that names the new one');
   });
 
   it('keeps its mode, is replaced as a whole, and not at all where nothing changes', () => {
