@@ -64,7 +64,8 @@ it('a key is there before the chain tells of it, and the chain tells of it befor
   // The end of the chain is asked for first.
   assert.deepEqual(
     synced(() => keys.current()),
-    ['host', ...halves, 'host', ...named],
+    ['host', 'record', ...halves, 'host', ...named],
+    'the first is in a directory that is new, too',
   );
   const first = keys.current().id;
   assert.deepEqual(
@@ -99,7 +100,10 @@ it('a seal is on the disk after what it seals, and before an anchor has it, whic
   const sealed = synced(() => sealAll(recorder, [fileAnchor(root, 'root')]));
   assert.deepEqual(sealed.filter((name) => name !== 'host').slice(0, 1), ['person']);
   // The host's end is asked for, its seal is added, and the anchor is given that.
-  assert.deepEqual(sealed.slice(-3), ['host', 'host', 'anchor']);
+  assert.deepEqual(sealed.slice(-4), ['host', 'host', 'anchor', basename(join(place.directory, '..'))]);
+  // What has a name on the disk needs none.
+  recorder.append({ type: 'x', object: 'y', status: 'ok' });
+  assert.deepEqual(synced(() => sealAll(recorder, [fileAnchor(root, 'root')])).slice(-3), ['host', 'host', 'anchor']);
   assert.equal(statSync(root).mode & 0o777, 0o600);
   recorder.append({ type: 'x', object: 'y', status: 'ok' });
   const failing = { ...fileAnchor(root, 'root'), commit: () => fileAnchor(join(root, 'none')).commit({} as never) };

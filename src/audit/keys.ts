@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError, hasCode } from '../base/errno.js';
-import { makeDirectory } from '../base/make-directory.js';
+import { makeDurableDirectory } from '../base/make-directory.js';
 import { types } from './format.js';
 import type { HostHistory } from './host-history.js';
 import { hostChain, recordPaths } from './layout.js';
@@ -89,7 +89,7 @@ export class Keys {
   #make(action: KeyAction, before: SigningKey | undefined): SigningKey {
     const { privateKey, publicKey } = makeKeyPair();
     const made: SigningKey = { id: keyId(publicKey), publicKey, privateKey };
-    makeDirectory(this.#directory);
+    makeDurableDirectory(this.#directory);
     this.#write(`${made.id}.key`, privateKey);
     this.#write(`${made.id}.pub`, `${publicKey}\n`);
     this.#tell(action, publicKey, before ?? made);

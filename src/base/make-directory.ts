@@ -34,9 +34,10 @@ export function makeLastDirectory(path: string, mode = 0o700): void {
   }
 }
 
-/** As readable as the directory that it is in, whatever the umask is. One that is there stays as it is. */
+/** As readable as the directory that it is in, whatever the umask is; on the disk, too. One that is there stays as it is. */
 export function makeDirectoryLike(parent: string, path: string): void {
   if (existsSync(path)) return;
-  makeDirectory(path);
+  makeDurableDirectory(path);
   chmodSync(path, 0o700 | (statSync(parent).mode & 0o055));
+  syncDirectory(path);
 }

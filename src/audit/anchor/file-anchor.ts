@@ -1,9 +1,10 @@
 /** A file of JSON lines, one a point, only ever appended to: `chattr +a`, another mount or another machine make it stronger. */
-import { closeSync, fsyncSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, openSync, readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { syncDirectory } from '../../base/atomic-file.js';
 import { canonicalJson } from '../../base/canonical-json.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
-import { makeDirectory } from '../../base/make-directory.js';
+import { makeDurableDirectory } from '../../base/make-directory.js';
 import { having, integer, parsedAs, text } from '../../base/shape.js';
 import { writeWhole } from '../../base/write-whole.js';
 import type { Anchor, AnchorPoint, AnchorState } from '../anchor.js';
@@ -35,11 +36,13 @@ export function fileAnchor(path: string, name = `file:${path}`): Anchor {
     next: () => (points().at(-1)?.counter ?? 0) + 1,
     commit(point) {
       try {
-        makeDirectory(dirname(path));
+        makeDurableDirectory(dirname(path));
         const descriptor = openSync(path, 'a', 0o600);
         try {
+          const isNew = fstatSync(descriptor).size === 0;
           writeWhole(descriptor, Buffer.from(`${canonicalJson({ ...point })}\n`));
           fsyncSync(descriptor);
+          if (isNew) syncDirectory(dirname(path));
         } finally {
           closeSync(descriptor);
         }

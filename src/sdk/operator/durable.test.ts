@@ -7,7 +7,10 @@ import fs, { lstatSync, mkdirSync, readdirSync, readlinkSync, writeFileSync } fr
 import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { describe, it, mock } from 'node:test';
+import { fileAnchor } from '../../audit/anchor/file-anchor.js';
 import { agentNamed } from '../../objects/agent.js';
+import type { ServerConfig } from '../../objects/source/server-config.js';
+import { removeSource, requireSource, stageSource, writeToolList } from '../../objects/source/source-store.js';
 import { approvalsOf } from '../../proxy/approval/answer-approval.js';
 import { makeRule } from '../../proxy/approval/decision-rule.js';
 import { addRule, removeRule } from '../../proxy/approval/rules-file.js';
@@ -92,6 +95,7 @@ const asked = {
 let id = '';
 const answer = { version: 1, at: Date.now(), granted: true, scope: 'once', by: '', why: '', network: [] } as const;
 const connect = { kind: 'connect', host: 'h.example:443' } as const;
+const server = { kind: 'stdio', command: 'x', args: [], environment: {} } as unknown as ServerConfig;
 const defaults = { network: [], reads: [], environment: [], secrets: [], quota: {} };
 
 /** In this order: what is taken away was there. */
@@ -121,6 +125,12 @@ const acts: Readonly<Record<string, () => unknown>> = {
     return tools.make('hello', { program: join(base, 'programs', 'hello') });
   },
   'a tool that goes': () => tools.remove('hello'),
+  'a source': () => {
+    stageSource(host, 'system', 'src', { server, from: 'mcp.json', cap: '' }).place();
+  },
+  'what its server offers': () => writeToolList(requireSource(host, 'src').directory, 'x\n'),
+  'a source that goes': () => removeSource(requireSource(host, 'src')),
+  'an anchor': () => fileAnchor(join(base, 'anchors', 'root')).commit({ counter: 1, seq: 1, head: 'h', root: 'r' }),
 };
 
 describe('on the disk when it returns', () => {
