@@ -180,7 +180,7 @@ const objectMethods = methodsOf<AsOperator<Objects>>()({
   show: atOnce(word),
   list: atOnce(),
   set: later(word, word, text, name),
-  remove: atOnce(word),
+  remove: later(word),
 });
 
 /** As records have it, or its beginning: they are compared as texts, and anything else would find all of them or none. */

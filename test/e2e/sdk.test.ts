@@ -434,9 +434,9 @@ asOneUser((user) => {
       await assert.rejects(ctx.agents.set('parent', 'no-such-file', ''), refuses('EINVAL'));
       await assert.rejects(ctx.agents.make('other', { parent: 'parent', directory }), refuses('EACCES'));
       await ctx.agents.make('child', { parent: 'parent', directory });
-      assert.throws(() => ctx.agents.remove('parent'), refuses('EBUSY'));
+      await assert.rejects(ctx.agents.remove('parent'), refuses('EBUSY'));
       await assert.rejects(ctx.record({ as: 'child' }).find({ agent: 'parent' }), refuses('EACCES'));
-      for (const name of ['child', 'parent']) ctx.agents.remove(name);
+      for (const name of ['child', 'parent']) await ctx.agents.remove(name);
       assert.deepEqual(ctx.agents.list(), []);
     });
 

@@ -120,7 +120,7 @@ function set(kind: ObjectKind): Run {
 function remove(kind: ObjectKind): Run {
   return async (call, hostOf) => {
     const [name = ''] = call.words;
-    new Objects(await hostOf(), kind).remove(name);
+    await new Objects(await hostOf(), kind).remove(name);
     return done(call, { kind, name }, `removed ${kind} ${name}`);
   };
 }

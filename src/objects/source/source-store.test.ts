@@ -87,6 +87,14 @@ describe('a source', () => {
     refuseExistingSource(roots, 'src');
   });
 
+  it('is placed in one tier alone, of two that were begun at the same time', () => {
+    const [one, other] = [stageSource(roots, 'user', 'src', given), stageSource(roots, 'system', 'src', given)];
+    const placed = one.place();
+    assert.throws(() => other.place(), { code: 'EEXIST' });
+    assert.deepEqual(listSources(roots), [placed]);
+    assert.equal(existsSync(other.directory), false);
+  });
+
   it('that is for every user can be read by them; of one name the user’s own counts', () => {
     const staged = stageSource({ root: roots.system, uid: 0 }, 'system', 'src', { ...given, isForAll: true });
     assert.equal(modeOf(join(staged.directory, 'server.json')), 0o644);

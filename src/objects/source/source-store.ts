@@ -182,6 +182,8 @@ export function stageSource(
     directory: staging,
     place: () => {
       attempt(() => {
+        // In the other tier another process may have placed one since.
+        refuseExistingSource(roots, name);
         renameSync(staging, directory);
         syncDirectory(dirname(directory));
       });

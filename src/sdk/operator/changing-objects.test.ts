@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { describe, it, mock } from 'node:test';
+import type { RecordEntry } from '../../audit/record.js';
 import { childrenOfAgent } from '../../base/limits/objects.js';
 import { agentNamed, childrenOf } from '../../objects/agent.js';
 import { testHost } from '../../proxy/host-fixture.js';
@@ -42,6 +43,29 @@ describe('changes of an agent at one time', () => {
       ...granted.map((number) => () => agents.grant('bob', connect(number), base)),
     ]);
     assert.deepEqual(hostsOf('bob'), hosts([...left, ...granted]).sort());
+  });
+
+  it('leave no agent whose parent was removed while it was made', async () => {
+    await agents.make('top', { spec: { policy: 'allow top_t agent:leaf create\n' } });
+    const { recorder } = host;
+    const append = recorder.append.bind(recorder);
+    let removed: Promise<unknown> | undefined;
+    mock.method(recorder, 'append', (entry: RecordEntry) => {
+      // Everything was judged, and nothing is there yet.
+      if (entry.type === 'agent.new' && entry.status === 'begin') removed = agents.remove('top');
+      append(entry);
+    });
+    await createChild(host, 'top', 'leaf', {}, base).finally(() => mock.restoreAll());
+    assert.ok(removed !== undefined);
+    await assert.rejects(removed, { code: 'EBUSY' });
+    assert.deepEqual(childrenOf(host, 'top'), ['leaf']);
+    assert.equal(agents.show('top').name, 'top');
+  });
+
+  it('of two that remove it let one say so', async () => {
+    await agents.make('once');
+    const done = await Promise.allSettled(numbers.map(() => agents.remove('once')));
+    assert.equal(done.filter(({ status }) => status === 'fulfilled').length, 1);
   });
 
   it('make no more children than an agent may have', async () => {

@@ -247,7 +247,11 @@ export class Objects {
   }
 
   /** EBUSY where it is the parent of others. */
-  remove(name: string): void {
+  remove(name: string): Promise<void> {
+    return whileChanging(this.#host, () => this.#remove(name));
+  }
+
+  #remove(name: string): void {
     const object = requireObject(this.#roots, this.#kind, name);
     const children = this.#kind === 'agent' ? childrenOf(this.#roots, name) : [];
     if (children.length > 0) {

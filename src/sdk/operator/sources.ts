@@ -29,6 +29,7 @@ import { toolHomes } from '../../vault/store/tool-home.js';
 import { discard } from '../../vault/store/trash.js';
 import { recordedVerb } from '../../workspace/recorded-verb.js';
 import { currentDirectory } from '../current-directory.js';
+import { whileChanging } from './changing-objects.js';
 
 export interface NewSource {
   /** A configuration that names MCP servers: of Claude Code, VS Code or Codex. */
@@ -169,7 +170,9 @@ export class Sources {
       const staged = stageSource(this.#roots, tier, name, { server, from, cap, isForAll });
       try {
         await this.#list(name, staged.directory, signal);
-        return { ...this.#shown(staged.place()), warnings };
+        // Not while its server is asked, which takes long.
+        const placed = await whileChanging(this.#host, () => staged.place());
+        return { ...this.#shown(placed), warnings };
       } catch (error) {
         staged.discard();
         throw error;
@@ -231,7 +234,7 @@ export class Sources {
       this.#host,
       { type: 'source.rm', object: `source/${name}`, facts: { tier: source.tier } },
       async () => {
-        removeSource(source);
+        await whileChanging(this.#host, () => removeSource(source));
         await discard(store, tree, [toolHomes(store.directory, `mcp.${name}`)]);
       },
     );
