@@ -4,7 +4,7 @@ import { chmodSync, copyFileSync, readdirSync, readFileSync, renameSync, rmSync,
 import { basename, dirname, join, relative } from 'node:path';
 import { isObjectName } from '../authority/name.js';
 import { refuseAt } from '../authority/syntax.js';
-import { syncDirectory, writeFileAtomic } from '../base/atomic-file.js';
+import { removeLeftDrafts, syncDirectory, writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { makeDirectoryLike, makeDurableDirectory } from '../base/make-directory.js';
 import { controlDirectory, type ObjectKind, type ObjectRoots, type Tier, tierDirectory, tiers } from './layout.js';
@@ -114,8 +114,9 @@ export function decidingText(object: LocatedObject, file: string): string | unde
   return textOf(object, file, bytes);
 }
 
-/** The caller has checked the text. */
+/** The caller has checked the text, and is the only one who changes objects. */
 export function writeControlText({ directory }: LocatedObject, file: string, text: string): void {
+  removeLeftDrafts(directory, (each) => each === file);
   writeFileAtomic(join(directory, file), text, { durable: true, mode: 0o644 });
 }
 

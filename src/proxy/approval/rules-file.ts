@@ -1,8 +1,8 @@
 /** The operator's rules on disk: one file beside the agents, in no jail. Read for every command; there mostly is none. */
 
 import { closeSync, openSync } from 'node:fs';
-import { join } from 'node:path';
-import { readJsonFile, writeFileAtomic } from '../../base/atomic-file.js';
+import { basename, join } from 'node:path';
+import { readJsonFile, removeLeftDrafts, writeFileAtomic } from '../../base/atomic-file.js';
 import { loadFileLock } from '../../base/file-lock.js';
 import { rulesLockMilliseconds } from '../../base/limits/decisions.js';
 import { parseJson } from '../../base/shape.js';
@@ -37,6 +37,7 @@ function changeRules(
     const text = printRules(after);
     // What cannot be read back would refuse every command from here on.
     parseRules(parseJson(text), file);
+    removeLeftDrafts(host.root, (each) => each === basename(file));
     writeFileAtomic(file, text, { durable: true });
   } finally {
     closeSync(descriptor);

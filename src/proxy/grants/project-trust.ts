@@ -7,7 +7,7 @@
  */
 import { dirname, join } from 'node:path';
 import type { ProjectDefaults } from '../../authority/project-file.js';
-import { readWholeJson, removeDurably, writeFileAtomic } from '../../base/atomic-file.js';
+import { readWholeJson, removeDurably, removeLeftDrafts, writeFileAtomic } from '../../base/atomic-file.js';
 import { currentBoot } from '../../base/boot.js';
 import { canonicalPath } from '../../base/canonical-path.js';
 import { type InodeIdentity, identityOf, isIdentity } from '../../base/directory-identity.js';
@@ -122,6 +122,7 @@ export function storeConfirmed(host: TrustHost, origin: string, digest: string, 
   const record: Confirmed = { format, origin, identity: identityOf(origin), boot: currentBoot(), digest, defaults };
   const path = recordOf(host, origin);
   makeDurableDirectory(dirname(path));
+  removeLeftDrafts(dirname(path), (each) => each.endsWith('.json'));
   writeFileAtomic(path, `${JSON.stringify(record)}\n`, { durable: true, mode: 0o600 });
 }
 

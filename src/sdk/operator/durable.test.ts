@@ -3,10 +3,10 @@
  * directory that names it. A power cut afterwards brings no right back, and takes none away.
  */
 import assert from 'node:assert/strict';
-import fs, { lstatSync, mkdirSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import fs, { existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { describe, it, mock } from 'node:test';
+import { before, describe, it, mock } from 'node:test';
 import { fileAnchor } from '../../audit/anchor/file-anchor.js';
 import { agentNamed } from '../../objects/agent.js';
 import type { ServerConfig } from '../../objects/source/server-config.js';
@@ -18,6 +18,7 @@ import { forgetConfirmed, storeConfirmed } from '../../proxy/grants/project-trus
 import { removeSecret, storeSecret } from '../../proxy/grants/stored-secrets.js';
 import { countUse } from '../../proxy/grants/uses.js';
 import { testHost } from '../../proxy/host-fixture.js';
+import { storePaths } from '../../vault/store/layout.js';
 import { Agents } from './agents.js';
 import { Objects } from './objects.js';
 
@@ -139,5 +140,39 @@ describe('on the disk when it returns', () => {
   for (const [what, act] of Object.entries(acts))
     it(`is ${what}`, async () => {
       assert.deepEqual(await left(act), []);
+    });
+});
+
+describe('what a process that was killed had begun to write', () => {
+  const ended = (2 ** 22 + 1).toString(36);
+  const draftIn = (directory: string, file: string, maker: string) => {
+    const path = join(directory, `${file}.${maker}-a-b.new`);
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(path, 'half');
+    return path;
+  };
+  const agentFiles = join(host.root, 'agent', 'bob.d');
+  const trusted = storePaths(host.store.directory).trusted;
+  const places: readonly (readonly [string, string, string, () => unknown])[] = [
+    ['of the rules', host.root, 'rules.json', () => addRule(host, makeRule('deny', '*', { command: ['mv'] }))],
+    ['of an agent', agentFiles, 'network', () => agents.grant('bob', connect, base)],
+    ['of an agent that is changed', agentFiles, 'expiry', () => agents.set('bob', 'expiry', 'uses 3', base)],
+    ['of a project', trusted, `${'0'.repeat(16)}.json`, () => storeConfirmed(host, origin, 'd', defaults)],
+  ];
+  before(() => agents.make('bob'));
+  for (const [what, directory, file, act] of places)
+    it(`${what} goes with the next change, and nothing else does`, async () => {
+      const left = draftIn(directory, file, ended);
+      const kept = [
+        draftIn(directory, file, process.pid.toString(36)),
+        draftIn(directory, 'notes', ended),
+        draftIn(directory, `${file}.mine.old`, ended),
+      ];
+      await act();
+      assert.deepEqual(
+        [left, ...kept].filter((path) => existsSync(path)),
+        kept,
+      );
+      for (const path of kept) rmSync(path);
     });
 });
