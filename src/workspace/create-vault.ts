@@ -112,7 +112,7 @@ async function makeVault(host: Host, cwd: string, asked: NewVaultRequest): Promi
         return { outcome: 'there', vault: summaryOf(access, found), problems: [] };
       }
       const named = { ...found, name };
-      writeVaultMeta(access.paths.meta, named);
+      writeVaultMeta(access.paths.meta, named, { durable: true });
       return { outcome: 'named', vault: summaryOf(access, named), problems: [] };
     });
   };
@@ -129,7 +129,7 @@ export async function renameVault(host: Host, id: string, name: string): Promise
     checkName(host, name, meta.origin);
     const named = { ...meta, name };
     const verb = { type: 'vault', object: `vault/${id}`, facts: { name } };
-    recordedAct(host, verb, () => writeVaultMeta(access.paths.meta, named));
+    recordedAct(host, verb, () => writeVaultMeta(access.paths.meta, named, { durable: true }));
     return summaryOf(access, named);
   };
   const asker = 'ctx vault set';

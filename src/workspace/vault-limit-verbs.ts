@@ -42,7 +42,9 @@ export async function limitVault(host: Host, id: string, changes: LimitChanges):
       }
       const { limits: before, ...rest } = meta;
       const limits = changedLimits(before, changes);
-      writeVaultMeta(access.paths.meta, Object.keys(limits).length === 0 ? rest : { ...rest, limits });
+      writeVaultMeta(access.paths.meta, Object.keys(limits).length === 0 ? rest : { ...rest, limits }, {
+        durable: true,
+      });
     }),
   );
   return limitsOfVault(host, id);
@@ -58,7 +60,7 @@ export async function confirmRoots(host: Host, id: string): Promise<void> {
       if (meta === undefined) {
         throw new ErrnoError('ENOENT', { operation: 'vault set', reason: 'the vault was deleted meanwhile' });
       }
-      writeVaultMeta(paths.meta, { ...meta, known: confirmedRoots(meta.roots) });
+      writeVaultMeta(paths.meta, { ...meta, known: confirmedRoots(meta.roots) }, { durable: true });
     }),
   );
 }

@@ -1,8 +1,10 @@
 /** What an operator does with vaults: made, named, limited, found, checked, collected, deleted, each as its record says. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import fs, { existsSync, mkdirSync, readdirSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+import { dirname, join } from 'node:path';
+import { describe, it, mock } from 'node:test';
+import { currentBoot } from '../base/boot.js';
 import type { Host } from '../proxy/host.js';
 import { createFork } from '../vault/forks/forks.js';
 import { lookAt } from '../vault/forks/vault-fixture.js';
@@ -312,4 +314,36 @@ it('a store is checked, repaired and collected, vault by vault', async () => {
     [access().id, [], false],
   );
   assert.deepEqual(readdirSync(at('store/trash')), []);
+});
+
+it('what a person decides about a vault is on the disk, also while what its layers hold is not', async () => {
+  write('project/own', 'mine');
+  await createVault(host(), at('project'));
+  const id = access().id;
+  const decisions: Readonly<Record<string, () => Promise<unknown>>> = {
+    limits: () => limitVault(host(), id, { maxFiles: 900 }),
+    name: () => renameVault(host(), id, 'later'),
+    'name by create': () => createVault(host(), at('project'), { name: 'api' }),
+    place: () => confirmRoots(host(), id),
+  };
+  for (const [what, decide] of Object.entries(decisions)) {
+    const { name: _name, ...unnamed } = meta() ?? assert.fail('there is none');
+    writeVaultMeta(vaultFile('project'), { ...unnamed, boot: currentBoot() });
+    const synced: string[] = [];
+    const real = fs.fsyncSync;
+    mock.method(fs, 'fsyncSync', (descriptor: number) => {
+      synced.push(readlinkSync(`/proc/self/fd/${descriptor}`));
+      real(descriptor);
+    });
+    syncBuiltinESMExports();
+    try {
+      await decide();
+    } finally {
+      mock.restoreAll();
+      syncBuiltinESMExports();
+    }
+    const file = synced.findIndex((path) => path.startsWith(vaultFile('project')));
+    assert.ok(file >= 0 && synced.lastIndexOf(dirname(vaultFile('project'))) > file, `${what}: ${synced.join()}`);
+    assert.equal(meta()?.boot, currentBoot(), 'the layers are as they were');
+  }
 });

@@ -131,8 +131,15 @@ export function isSuspectVault({ boot }: VaultMeta): boolean {
   return boot !== undefined && boot !== currentBoot();
 }
 
-/** With layers that may not be on the disk yet: the last synced version stays beside it. */
-export function writeVaultMeta(path: string, meta: VaultMeta): void {
+/**
+ * With layers that may not be on the disk yet: the last synced version stays beside it. `durable`: what a person decided about the vault is
+ * on the disk all the same, since recovery takes that from the newest version.
+ */
+export function writeVaultMeta(
+  path: string,
+  meta: VaultMeta,
+  { durable = false }: { readonly durable?: boolean } = {},
+): void {
   const text = `${JSON.stringify(meta, undefined, 2)}\n`;
   if (meta.boot === undefined) {
     writeFileAtomic(path, text, { durable: true });
@@ -140,7 +147,7 @@ export function writeVaultMeta(path: string, meta: VaultMeta): void {
   }
   const before = readWholeJson(path);
   if (isVaultMeta(before) && before.boot === undefined) keepSynced(path);
-  writeFileAtomic(path, text, { durable: false });
+  writeFileAtomic(path, text, { durable });
 }
 
 /** By a second name: nothing is written but names. */
