@@ -9,7 +9,7 @@ const exitCodes: readonly (readonly [string, string])[] = [
   ['3', 'not all of it was done: `ctx apply` held changes back, `ctx gc` or `ctx vault list` could not read a vault'],
   ['13', 'denied'],
   ['69', 'unavailable: this host, or a service, does not offer what is needed'],
-  ['70', 'a bug in ctx'],
+  ['70', 'the keeper or the kept jail that ran the call was killed; or a bug in ctx, which says so'],
   ['130', 'interrupted, as by Ctrl-C'],
   ['141', 'the reader of the output has gone'],
   ['126, 127', 'of `exec` and `run`: the command is not executable, or not found'],
