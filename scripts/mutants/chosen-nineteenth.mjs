@@ -65,8 +65,8 @@ export const chosenNineteenth = [
   },
   {
     file: 'src/proxy/run/time-limit.ts',
-    from: 'timer = setTimeout(() => jail.kill(), terminationGraceMilliseconds);',
-    to: "timer = setTimeout(() => jail.signal('SIGTERM'), terminationGraceMilliseconds);",
+    from: 'stopClock = after(terminationGraceMilliseconds, () => jail.kill());',
+    to: "stopClock = after(terminationGraceMilliseconds, () => jail.signal('SIGTERM'));",
     why: 'a command that does not heed SIGTERM would run on without end beyond its time',
     tests: ['run/limits-by-outcome'],
   },
