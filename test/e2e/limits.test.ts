@@ -125,8 +125,9 @@ forEachUser((user) => {
 
   const quick = ['sh', '-c', 'touch $(seq 100)'];
   // It may be seen while it runs, and is ended then: the shell, or what the shell waits for.
-  const quickly = ({ exitCode, limitError, limitEvents }: Envelope) => {
-    assert.ok([0, null, 128 + 9, 128 + 15].includes(exitCode), String(exitCode));
+  const quickly = (envelope: Envelope) => {
+    const { exitCode, limitError, limitEvents } = envelope;
+    assert.ok([0, null, 128 + 9, 128 + 15].includes(exitCode), JSON.stringify(envelope));
     assert.match(
       limitError?.reason ?? '',
       /^file limit reached: the fork holds \d+ of 20 files(; the command was ended)?$/,
