@@ -29,6 +29,7 @@ import { chosenTree2 } from './chosen-tree2.mjs';
 import { chosenTwentieth } from './chosen-twentieth.mjs';
 import { chosenTwentyFirst } from './chosen-twenty-first.mjs';
 import { chosenTwentySecond } from './chosen-twenty-second.mjs';
+import { chosenTwentyThird } from './chosen-twenty-third.mjs';
 import { chosenVault } from './chosen-vault.mjs';
 import { chosenVault2 } from './chosen-vault2.mjs';
 import { table } from './table.mjs';
@@ -53,6 +54,7 @@ export const tables = [
   ...chosenTwentieth,
   ...chosenTwentyFirst,
   ...chosenTwentySecond,
+  ...chosenTwentyThird,
   ...chosenFaces,
   ...chosenMoreFaces,
   ...chosenDecide,
