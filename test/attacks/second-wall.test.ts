@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { describe, it } from 'node:test';
@@ -95,6 +95,22 @@ s.accept(); os.kill(child, signal.SIGTERM); os.waitpid(child, 0)`;
       );
     const codes = await attack(mistaken);
     assert.deepEqual([codes.without, codes.with !== 0], [0, true]);
+  });
+
+  it('a single file that is granted is used in every way that a file can be, and in none that its mount refuses', async () => {
+    const source = join(jail.base, 'single');
+    writeFileSync(source, '#!/bin/sh\n');
+    chmodSync(source, 0o777);
+    if (bareUser.uid !== undefined) chownSync(source, bareUser.uid, bareUser.uid);
+    const run = (access: 'read write' | 'read only', script: string) => {
+      const shared = [{ source, target: '/single', access }];
+      return jail.run(jail.plan(['sh', '-c', script], { weakened: ['seccomp'], shared }));
+    };
+    const reads = ['cat /single', '/single'];
+    const writes = ['echo "#x" >> /single', 'truncate -s 10 /single', 'echo "#!/bin/sh" > /single', ': > /single'];
+    for (const script of [...reads, ...writes]) assert.equal(await run('read write', script), 0, script);
+    for (const script of reads) assert.equal(await run('read only', script), 0, script);
+    for (const script of writes) assert.notEqual(await run('read only', script), 0, script);
   });
 
   it('a rule for a link that an agent planted gives nothing behind it', async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { appendFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { it } from 'node:test';
+import { ErrnoError } from '../../base/errno.js';
 import { storePaths } from '../../vault/store/layout.js';
 import { agentHomeDirectory, keptParts } from '../grants/agent-home.js';
 import { testHost } from '../host-fixture.js';
@@ -53,4 +54,16 @@ it('is of the caches that it shares, but for what the kernel keeps beside them',
   rmSync(join(caches, 'key/dir/file'));
   assert.notEqual(await stateOfCaches(), first);
   assert.equal(await stateOf({ cache: 'fork' }, without), undefined);
+});
+
+it('is like no other state where it cannot be read, whatever it is of', async () => {
+  write(join(agentHomeDirectory(host.root, 5, 'coder'), '.gitconfig'), 'one');
+  write(join(storePaths(host.store.directory).caches, '5', 'key/dir/file'), 'x');
+  const reading = (error: Error) => ({ host: { ...host, views, tree: { diff: () => Promise.reject(error) } } });
+  const closed = reading(new ErrnoError('EACCES', { operation: 'diff', reason: 'closed' }));
+  const agentless = { ...closed, resolved: { authority: {} } };
+  const asked = [stateOf({}, closed), stateOf({}, closed), stateOf({ cache: 'share' }, agentless), stateOf()];
+  const states = await Promise.all([...asked, stateOf({ cache: 'share' }, agentless)]);
+  assert.equal(new Set(states).size, states.length);
+  await assert.rejects(stateOf({}, reading(new TypeError('a defect'))), TypeError);
 });

@@ -254,6 +254,8 @@ describe('a rule', () => {
         'rm -- /data',
         'rm ~/data',
         'rm ~me/../data',
+        'rm ~/..',
+        'rm ~me/a/../..',
         'rm ~',
         'X=~/data; rm $X',
       ],

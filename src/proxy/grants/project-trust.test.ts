@@ -1,11 +1,12 @@
 /** What of a project's file is read at all, before anybody is asked about it. */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { ErrnoError } from '../../base/errno.js';
-import { projectAt, projectFileName, readProject } from './project-trust.js';
+import { storePaths, vaultId } from '../../vault/store/layout.js';
+import { projectAt, projectFileName, readProject, storeConfirmed } from './project-trust.js';
 
 describe('a project’s file', () => {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'ctx-trust-')));
@@ -27,5 +28,25 @@ describe('a project’s file', () => {
         reason: 'expected UTF-8',
       });
     }
+  });
+
+  it('counts where it was confirmed, after another start of the machine too, and at no other directory with its number', () => {
+    put('');
+    const digest = readProject(directory)?.digest ?? '';
+    storeConfirmed({ store }, directory, digest, { network: [], reads: [], environment: [], secrets: [], quota: {} });
+    const path = join(storePaths(store.directory).trusted, `${vaultId(directory)}.json`);
+    const record = JSON.parse(readFileSync(path, 'utf8')) as { identity: string; boot: string };
+    const kindWith = (changed: object) => {
+      writeFileSync(path, JSON.stringify({ ...record, ...changed }));
+      return projectAt({ store }, directory).kind;
+    };
+    const inode = record.identity.slice(record.identity.indexOf(':') + 1);
+    // Of a disk, whose number is another one after the next start alone.
+    const elsewhere = { identity: `${0x801}:${inode}` };
+    assert.deepEqual(
+      [kindWith({}), kindWith(elsewhere), kindWith({ ...elsewhere, boot: 'earlier' })],
+      ['confirmed', 'unconfirmed', 'confirmed'],
+    );
+    assert.equal(kindWith({ identity: `${record.identity}1` }), 'unconfirmed');
   });
 });

@@ -8,6 +8,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { before, describe, it, mock } from 'node:test';
 import { fileAnchor } from '../../audit/anchor/file-anchor.js';
+import { changeSettings } from '../../hook/settings-file.js';
 import { agentNamed } from '../../objects/agent.js';
 import type { ServerConfig } from '../../objects/source/server-config.js';
 import { removeSource, requireSource, stageSource, writeToolList } from '../../objects/source/source-store.js';
@@ -97,6 +98,7 @@ let id = '';
 const answer = { version: 1, at: Date.now(), granted: true, scope: 'once', by: '', why: '', network: [] } as const;
 const connect = { kind: 'connect', host: 'h.example:443' } as const;
 const server = { kind: 'stdio', command: 'x', args: [], environment: {} } as unknown as ServerConfig;
+const settings = { path: join(origin, '.claude', 'settings.json'), within: origin };
 const defaults = { network: [], reads: [], environment: [], secrets: [], quota: {} };
 
 /** In this order: what is taken away was there. */
@@ -132,6 +134,8 @@ const acts: Readonly<Record<string, () => unknown>> = {
   'what its server offers': () => writeToolList(requireSource(host, 'src').directory, 'x\n'),
   'a source that goes': () => removeSource(requireSource(host, 'src')),
   'an anchor': () => fileAnchor(join(base, 'anchors', 'root')).commit({ counter: 1, seq: 1, head: 'h', root: 'r' }),
+  'the hook of a harness': () => changeSettings(settings, () => '{"hooks":1}\n'),
+  'another hook of it': () => changeSettings(settings, (text) => `${text}\n`),
 };
 
 describe('on the disk when it returns', () => {

@@ -4,6 +4,7 @@ import {
   closeSync,
   existsSync,
   fstatSync,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readFileSync,
@@ -16,6 +17,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, it } from 'node:test';
 import { tree } from '../tree/tree-fixture.js';
+import { lockFoundFork, lockQuietFork } from './fork-lock.js';
+import type { ForkPaths } from './layout.js';
 import { takeLock } from './locks.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'ctx-locks-'));
@@ -86,4 +89,16 @@ it('that was held before is not made again where the store was removed', async (
   assert.equal(existsSync(dirname(dirname(file))), false);
   closeSync(await takeLock(tree, file, options));
   closeSync(await again());
+});
+
+it('of a fork that was deleted is not made again by those who want the fork to be quiet', async () => {
+  const fork = join(directory, 'deleted-fork');
+  const place = { directory: fork, lock: join(fork, 'lock'), group: join(fork, 'group') } as ForkPaths;
+  const options = { wait: false, purpose: 'ctx gc', what: 'main' };
+  await assert.rejects(lockQuietFork(tree, place, options), { code: 'ENOENT' });
+  assert.equal(await lockFoundFork(tree, place, options), undefined);
+  assert.equal(existsSync(fork), false);
+  mkdirSync(fork);
+  const there = await lockFoundFork(tree, place, options);
+  closeSync(there?.descriptor ?? assert.fail());
 });
