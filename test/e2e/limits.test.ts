@@ -198,6 +198,10 @@ forEachUser((user) => {
       refusals.map(({ call, count }) => [call, count]),
       [['io_uring_setup', 1]],
     );
-    assert.deepEqual((await stage.exec(stage.project(), ['node', '-e', '1'])).refusals, []);
+    // Node 26 asks for it at its start, and for nothing else that is refused.
+    const others = (await stage.exec(stage.project(), ['node', '-e', '1'])).refusals.filter(
+      ({ call }) => call !== 'io_uring_setup',
+    );
+    assert.deepEqual(others, []);
   });
 });

@@ -113,6 +113,13 @@ picked up 1 edit you made since the last command
     assert.match(text, /^ {2}refused bpf 3 times after 12 ms to 2\.5 s \(large attack surface\)$/m);
   });
 
+  it('says nothing of io_uring, which runtimes ask for at each start and do without', () => {
+    const [firstAt, lastAt] = [new Date(12).toISOString(), new Date(13).toISOString()];
+    const asked = { call: 'io_uring_setup', count: 3, firstAt, lastAt, why: 'large attack surface' };
+    assert.equal(report({ refusals: [asked] }), report());
+    assert.match(report({ refusals: [asked, { ...asked, call: 'io_uring_enter' }] }), /refused io_uring_enter 3 times/);
+  });
+
   it('says what a rename of a large directory cost, and nothing of a small one', () => {
     const copied = (files: number) => ({
       resources: { ...nothing.resources, copiedForRename: { directories: 1, files, bytes: 5, milliseconds: 2 } },
