@@ -1,7 +1,7 @@
 /** Commands, in the jail that the workspace keeps. */
 import { ErrnoError } from '../base/errno.js';
 import type { Command } from '../sdk/options.js';
-import type { Envelope } from '../sdk/report.js';
+import { type Envelope, toldRefusals } from '../sdk/report.js';
 import { count, type ToolInput, text, words } from './input.js';
 import { counted, shortened } from './texts.js';
 import { type McpTool, type ToolAnswer, toldWhileRunning } from './tool.js';
@@ -35,7 +35,7 @@ function remarks(envelope: Envelope): readonly string[] {
   return [
     ...named,
     ...(changes.length > changesNamed ? [`and ${changes.length - changesNamed} more: see diff`] : []),
-    ...refusals.map(({ call, count: times, why }) => `refused ${call} ${times} times: ${why}`),
+    ...toldRefusals(refusals).map(({ call, count: times, why }) => `refused ${call} ${times} times: ${why}`),
     ...connections
       .filter(({ verdict }) => verdict !== 'allowed')
       .map(({ host, port, reason }) => `refused to connect to ${host}:${port}: ${reason}`),

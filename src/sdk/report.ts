@@ -9,3 +9,4 @@ export {
   type Refusal,
 } from '../proxy/report/envelope.js';
 export type { LimitEvent } from '../proxy/report/limit-events.js';
+export { toldRefusals } from '../proxy/report/told-refusals.js';

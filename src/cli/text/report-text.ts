@@ -2,7 +2,14 @@
 import { changesShownToPeople } from '../../base/limits/store.js';
 import { visible } from '../../base/visible-text.js';
 import { countChanges } from '../../sdk/changes.js';
-import type { ConnectionEvent, Envelope, LimitEvent, LiveEnvelope, Refusal } from '../../sdk/report.js';
+import {
+  type ConnectionEvent,
+  type Envelope,
+  type LimitEvent,
+  type LiveEnvelope,
+  type Refusal,
+  toldRefusals,
+} from '../../sdk/report.js';
 import { changeLines, counted, sizeText } from './change-text.js';
 import { limitText } from './limit-text.js';
 import type { Paint } from './output.js';
@@ -101,19 +108,11 @@ function weakenedText(layer: string): string {
   return layer === 'nested-namespaces' ? 'it could make namespaces of its own' : `ran without ${layer}`;
 }
 
-/**
- * Runtimes ask for it at each start and have another way, Node 26 three times: no news to a person. The JSON report and the record
- * have it.
- */
-const askedByRuntimes = 'io_uring_setup';
-
 /** What every command's report says of refusals, connections and limits. */
 function refusalsAndLimits(envelope: Common, paint: Paint): readonly string[] {
   const { refusals, connections, limitEvents, limitsReached, weakened, startedAt } = envelope;
   return [
-    ...refusals
-      .filter(({ call }) => call !== askedByRuntimes)
-      .map((refusal) => paint('yellow', refusalLine(refusal, startedAt))),
+    ...toldRefusals(refusals).map((refusal) => paint('yellow', refusalLine(refusal, startedAt))),
     ...connections.map((event) => connectionLine(event, paint)),
     ...nearMisses(limitEvents).map((event) => paint('yellow', `  ${limitText(event)}`)),
     ...limitsReached.map((text) => paint('red', `  ${text}`)),
