@@ -167,7 +167,7 @@ const filesOf = {
   list: 'word? List?',
   search: 'word Search?',
 };
-const objectCalls = { make: 'word New?', show: '=word', list: '=', set: 'word word text word?', remove: '=word' };
+const objectCalls = { make: 'word New?', show: '=word', list: '=', set: 'word word text word?', remove: 'word' };
 
 /** Each call by the kinds of its arguments; `?` is one that may be left out, and `=` a call that answers at once. */
 const calls: Readonly<Record<string, Readonly<Record<string, string>>>> = {
