@@ -63,10 +63,11 @@ forUsersInTurn((user, turn) => {
       await terminal.shows(/[$#]$/m);
       // A key that signals drops what was typed before it and not read yet, and is for the process that is in front then: each waits until the
       // one that it is for says that it is.
-      terminal.type(`sh -c 'trap "echo again" CONT; echo go; while sleep 0.1; do :; done'`, 'Enter');
+      // Of bash: a shell that starts programs by vfork cannot stop where the key meets it before its program has begun.
+      terminal.type(`bash -c 'trap "echo again" CONT; echo go; while sleep 0.1; do :; done'`, 'Enter');
       await terminal.shows(/^go$/m);
       terminal.type('C-z');
-      await terminal.shows(/Stopped\s+sh -c/);
+      await terminal.shows(/Stopped\s+bash -c/);
       terminal.type('fg', 'Enter');
       await terminal.shows(/^again$/m);
       terminal.type('C-c');
