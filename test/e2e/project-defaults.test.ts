@@ -171,7 +171,7 @@ forEitherUser((user) => {
       assert.equal((await stage.ctx(directory, ['jail', 'start'])).code, 0);
       const inside = await exec(directory);
       assert.ok(inside.keptJail !== null);
-      assert.deepEqual(counted(inside), [digest, 'near\nenv: yes \n']);
+      assert.deepEqual(counted(inside), [digest, 'near\nenv: yes \n'], JSON.stringify(inside));
       stage.shell(directory, 'echo >> .ctx/project.toml');
       const apart = await exec(directory);
       assert.equal(apart.keptJail, null);
