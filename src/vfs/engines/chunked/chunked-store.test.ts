@@ -1,7 +1,17 @@
 /** What becomes of a chunked tree whose transactions fail, and of one that nobody asks for anything any more. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import {
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, describe, it } from 'node:test';
@@ -70,6 +80,55 @@ describe('the file of a chunked tree', () => {
     for (const file of [pipe, '/dev/null', '/dev/zero'])
       for (const writable of [true, false])
         await assert.rejects(opened(writable, file), { code: 'EINVAL', path: file }, `${file} ${writable}`);
+  });
+});
+
+describe('the lock file beside a chunked tree', () => {
+  const planted: Readonly<Record<string, (path: string, own: string) => void>> = {
+    'a link to a file': (path, own) => symlinkSync(own, path),
+    'a link to nothing': (path) => symlinkSync(join(directory, 'made by a link'), path),
+    'another file': (path) => writeFileSync(path, 'notes of a person\n'),
+    'a second name of a file': (path, own) => linkSync(own, path),
+    'a directory': (path) => mkdirSync(path),
+    'a pipe': (path) => execFileSync('mkfifo', [path]),
+  };
+  for (const [what, plant] of Object.entries(planted)) {
+    it(`is not ${what}: that is refused by name, and nothing is written to it`, async () => {
+      const file = join(directory, `${++number}`);
+      await (await opened(true, file)).close();
+      const own = join(directory, `own ${number}`);
+      writeFileSync(own, 'a file of the person\n');
+      rmSync(`${file}-lock`);
+      plant(`${file}-lock`, own);
+      for (const writable of [true, false])
+        await assert.rejects(opened(writable, file), { code: 'EINVAL', path: `${file}-lock` }, `${writable}`);
+      assert.equal(readFileSync(own, 'utf8'), 'a file of the person\n');
+      assert.throws(() => statSync(join(directory, 'made by a link')), { code: 'ENOENT' });
+    });
+  }
+
+  it('may be empty, or without a mark, as a kill leaves it', async () => {
+    const file = join(directory, `${++number}`);
+    await (await opened(true, file)).close();
+    for (const bytes of [0, 1, 8272, 100_000]) {
+      truncateSync(`${file}-lock`, 0);
+      truncateSync(`${file}-lock`, bytes);
+      for (const writable of [true, false]) await (await opened(writable, file)).close();
+    }
+  });
+
+  it('is to be opened again by its maker, whatever the umask is, and so is the tree', async () => {
+    const before = process.umask(0o777);
+    try {
+      const file = join(directory, `${++number}`);
+      await (await opened(true, file)).close();
+      for (const name of [file, `${file}-lock`]) assert.equal(statSync(name).mode & 0o777, 0o600, name);
+      process.umask(0o027);
+      await (await opened(true, `${file} too`)).close();
+      for (const name of [`${file} too`, `${file} too-lock`]) assert.equal(statSync(name).mode & 0o777, 0o640, name);
+    } finally {
+      process.umask(before);
+    }
   });
 });
 

@@ -8,6 +8,7 @@ import { ErrnoError, fromSystemError } from '../../../base/errno.js';
 import { either, flag, having, integer, membersOf, optional, parsedAs, type Shape, text } from '../../../base/shape.js';
 import { shellWord } from '../../../base/visible-text.js';
 import { type Environment, openEnvironment } from './environment.js';
+import { makeFile } from './reader-table.js';
 
 export interface Root {
   /** Page of its tree. */
@@ -228,11 +229,22 @@ function pageKey(number: number): Buffer {
 const chunkKey = (digest: string) => Buffer.from(`C${digest}`, 'latin1');
 const rootKey = (name: string) => Buffer.from(`R${name}`);
 
+function makeNew(file: string): void {
+  try {
+    makeFile(file);
+  } catch (error) {
+    throw fromSystemError(error, 'open', file);
+  }
+}
+
 /** LMDB trusts what it opens, so we look first. */
 function checkFile(file: string, create: boolean): void {
   if (!existsSync(file)) {
-    if (create && existsSync(dirname(file))) return;
     const hasPlace = existsSync(dirname(file));
+    if (create && hasPlace) {
+      makeNew(file);
+      return;
+    }
     throw new ErrnoError('ENOENT', {
       operation: 'open',
       path: file,

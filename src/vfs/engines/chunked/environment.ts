@@ -2,12 +2,13 @@
  * LMDB's own opening of a file. A process may have one file open once only, and has closed it only when the promise of `close` is
  * settled: what is opened again meanwhile shares it, or waits. So this is the one place that keeps what is open, for the process.
  */
-import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import type { RootDatabase } from 'lmdb';
+import { realPath } from '../../../base/canonical-path.js';
 import { ErrnoError } from '../../../base/errno.js';
 import { checkInstallation } from '../../../base/installation.js';
+import { checkReaderTable } from './reader-table.js';
 
 interface Shared {
   readonly database: RootDatabase<Buffer, Buffer>;
@@ -25,7 +26,7 @@ export interface Environment {
 
 /** EBUSY where this process reads it already and now wants to write. */
 export async function openEnvironment(file: string, writable: boolean): Promise<Environment> {
-  const key = join(realpathSync(dirname(file)), basename(file));
+  const key = join(realPath(dirname(file)), basename(file));
   await closing.get(key);
   const known = open.get(key);
   if (known !== undefined && writable && !known.writable) {
@@ -51,6 +52,7 @@ export async function openEnvironment(file: string, writable: boolean): Promise<
 function openDatabase(file: string, writable: boolean): RootDatabase<Buffer, Buffer> {
   checkInstallation('chunk store');
   const lmdb = createRequire(import.meta.url)('lmdb') as typeof import('lmdb');
+  checkReaderTable(file, writable);
   try {
     return lmdb.open<Buffer, Buffer>({
       path: file,
