@@ -1,6 +1,7 @@
 /** One call of `ctx hook claude-code` or `ctx hook json`: in a process of its own (`main-hook`), or in a keeper's copy. */
 import { ErrnoError } from './base/errno.js';
 import { checkInstallation } from './base/installation.js';
+import { keepOwnRights } from './base/own-umask.js';
 import { parseArguments } from './cli/input/parse-arguments.js';
 import { processCaller } from './cli/process-caller.js';
 import { errorText, painter, printError } from './cli/text/output.js';
@@ -11,6 +12,7 @@ import { onMigratedStore } from './compose-store.js';
 import { blockingExitCode } from './hook/hook.js';
 
 export async function run(given: readonly string[]): Promise<number> {
+  keepOwnRights();
   try {
     checkInstallation('cli');
     return await decideCalls(

@@ -1,6 +1,7 @@
 /** The entry point. Everything else is loaded when it is needed. */
 import { type ErrnoError, exitCodeFor, hasCode } from './base/errno.js';
 import { checkInstallation, installationRoot, installedBuild, ownCacheDirectory } from './base/installation.js';
+import { keepOwnRights } from './base/own-umask.js';
 import { version } from './base/version.js';
 import { writeWhole } from './base/write-whole.js';
 
@@ -34,6 +35,7 @@ function keepCompiled(): void {
 
 async function main(given: readonly string[]): Promise<number> {
   let isPackage = false;
+  keepOwnRights();
   try {
     isPackage = checkInstallation('cli');
   } catch (error) {

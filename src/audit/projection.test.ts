@@ -75,15 +75,26 @@ describe('an event', () => {
     assert.deepEqual(files(), []);
   });
 
-  it('is in its session, whose directory is for the owner alone', () => {
-    made('root/agent/coder.d');
+  it('is in its session, which the agent reads in a home that no one else gets into, whatever the umask is', () => {
     const session = { ...entry, session: 's1' };
-    projectEvents(places)(session, ts);
-    const events = 'root/home/7/agent/coder/session/s1/events.jsonl';
-    assert.deepEqual(files(), ['root/agent/coder.d/log', events]);
-    assert.equal(text(events), eventText(session, ts));
-    assert.equal(statSync(join(base, 'root/home/7/agent/coder/session/s1')).mode & 0o777, 0o700);
-    assert.equal(statSync(join(base, events)).mode & 0o777, 0o644 & ~process.umask());
+    const home = 'root/home/7/agent/coder';
+    const events = `${home}/session/s1/events.jsonl`;
+    const before = process.umask();
+    try {
+      for (const mask of [0o000, 0o022, 0o077]) {
+        process.umask(mask);
+        made('root/agent/coder.d');
+        projectEvents(places)(session, ts);
+        assert.deepEqual(files(), ['root/agent/coder.d/log', events]);
+        assert.equal(text(events), eventText(session, ts));
+        const modes = [home, `${home}/session`, `${home}/session/s1`, events, 'root/agent/coder.d/log'];
+        const found = modes.map((path) => (statSync(join(base, path)).mode & 0o777).toString(8));
+        assert.deepEqual(found, ['700', '755', '755', '644', '644'], `${mask}`);
+        rmSync(join(base, 'root'), { recursive: true });
+      }
+    } finally {
+      process.umask(before);
+    }
   });
 
   it('follows no link that the agent made in its home, and waits for no pipe', () => {

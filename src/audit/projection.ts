@@ -4,9 +4,11 @@
  */
 import {
   appendFileSync,
+  chmodSync,
   closeSync,
   constants,
   existsSync,
+  fchmodSync,
   fstatSync,
   mkdirSync,
   openSync,
@@ -27,6 +29,16 @@ export function eventText({ type, agent = null, session = null, object, status }
   return `${JSON.stringify({ ts, type, agent, session, object, status })}\n`;
 }
 
+const { O_APPEND, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
+
+/** Read by others than who records, whatever the umask of that is: an agent of root's is another user, and so is who looks at root's objects. */
+function openLog(path: string, flags = 0): number {
+  const file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | flags, 0o644);
+  const { size, uid } = fstatSync(file);
+  if (size === 0 && uid === process.geteuid?.()) fchmodSync(file, 0o644);
+  return file;
+}
+
 function appendEvent(path: string, text: string): void {
   try {
     const { size } = statSync(path);
@@ -34,21 +46,28 @@ function appendEvent(path: string, text: string): void {
   } catch (error) {
     if (!hasCode(error, 'ENOENT')) throw fromSystemError(error, 'log', path);
   }
-  appendFileSync(path, text, { mode: 0o644 });
+  const file = openLog(path);
+  try {
+    appendFileSync(file, text);
+  } finally {
+    closeSync(file);
+  }
 }
-
-const { O_APPEND, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_WRONLY } = constants;
 
 /** Acts in a directory of the one that is open, which is made where it is missing; a link in its place is refused. */
 function inDirectory<T>(above: number, name: string, act: (directory: number) => T): T {
   const path = `/proc/self/fd/${above}/${name}`;
+  let isMade = true;
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
+    isMade = false;
   }
   const directory = openSync(path, directoryFlags);
   try {
+    // The home that it is in is its agent's alone.
+    if (isMade) chmodSync(`/proc/self/fd/${directory}`, 0o755);
     return act(directory);
   } finally {
     closeSync(directory);
@@ -63,7 +82,7 @@ function appendSessionEvent(agentHome: string, session: string, text: string): v
     inDirectory(home, 'session', (sessions) =>
       inDirectory(sessions, session, (directory) => {
         const path = `/proc/self/fd/${directory}/events.jsonl`;
-        const open = () => openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o644);
+        const open = () => openLog(path, O_NOFOLLOW | O_NONBLOCK);
         let file = open();
         try {
           if (fstatSync(file).size > objectLogBytes) {

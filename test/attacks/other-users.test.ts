@@ -106,6 +106,24 @@ print(len(server.accept()[0].recv(4096)), flush=True)`;
     assert.equal(code, 0);
   });
 
+  test('nothing that a call makes under such a mask, and the keeper that it leaves, is closed to its maker', async () => {
+    const project = stage.project('echo 1 > file');
+    const home = join(stage.directory, 'masked home');
+    const env = { HOME: home, CTX_DATA: join(home, 'store'), CTX_KEEPER: 'on' };
+    const line = `umask 0777; "$0" exec -- cat file; echo 2 | "$0" vfs put "chunked:$HOME/tree" /f; "$0" agent new coder
+      "$0" secret set S --command 'echo 3'; "$0" exec --agent coder -- sh -c 'ls ~/log ~/root ~/session'
+      "$0" vfs cat "chunked:$HOME/tree" /f`;
+    const masked = ['/bin/sh', '-c', `mkdir "$HOME"; ${line}`, stage.program];
+    const { code, stdout, stderr } = await stage.start(project, masked, { env }).finished;
+    assert.match(stdout, /^1\n.*\/log:.*\/root:.*\/session:.*\n2\n$/s, stderr);
+    assert.equal(code, 0, stderr);
+    const { finished } = stage.start(project, ['find', home, '-not', '-type', 'l', '-not', '-perm', '-u=rw', '-ls']);
+    const hasKeeper = async () => /keeper/.test((await stage.ctx(project, ['ps'], { env })).stdout);
+    for (const end = Date.now() + 20_000; !(await hasKeeper()); ) assert.ok(Date.now() < end, 'a keeper is left');
+    assert.equal((await finished).stdout, '');
+    assert.equal((await stage.ctx(project, ['stop', '--all'], { env })).code, 0);
+  });
+
   test('a store that others may write is refused, and says how it is closed', { skip }, async () => {
     const { place } = trap('open-store', user.uid);
     const { code, stderr } = await stage.ctx(stage.project(), ['exec', '--', 'true'], { env: { CTX_DATA: place } });

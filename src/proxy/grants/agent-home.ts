@@ -2,7 +2,7 @@
  * The home of an agent: one directory for all its commands, whatever they work on, kept with the agent's other files and bound where the
  * person's home is. What the owner of a run writes in it (`session/`, `log/`, `root/`) the agent only reads.
  */
-import { chownSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { contains } from '../../authority/absolute-path.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
@@ -51,7 +51,11 @@ export function removeAgentHome({ store, tree }: Pick<Host, 'store' | 'tree'>, d
 }
 
 function fill(directory: string, owner: ReturnType<typeof outsideOf>): void {
-  for (const part of [...ownParts, ...keptParts]) makeDirectory(join(directory, part), 0o755);
+  for (const part of [...ownParts, ...keptParts]) {
+    makeDirectory(join(directory, part), 0o755);
+    // The agent reads what the owner of a run keeps there, and is another user where that is root; no one else gets into the home.
+    chmodSync(join(directory, part), 0o755);
+  }
   if (owner === undefined) return;
   for (const part of [...ownParts, '.']) chownSync(join(directory, part), owner.uid, owner.gid);
 }
