@@ -16,6 +16,8 @@
  * never wait. They return 0 or a negative errno; range also [kind, start, end] of a lock that is in the way of a test.
  *
  * An attribute that marks a directory of the store: mark(descriptor) and marked(descriptor) return 0 or an errno.
+ * Rights that what is made in a directory would have beside its mode, and instead of the umask (a default ACL):
+ * disown(descriptor) takes them from the directory; 0, also where there are none, or an errno.
  */
 #include "exports.h"
 #include "wait.h"
@@ -81,6 +83,15 @@ static int look_for_mark(int descriptor, int32_t milliseconds) {
   return fgetxattr(descriptor, mark_name, NULL, 0) >= 0 ? 0 : errno;
 }
 
+static int disown_now(int descriptor, int32_t milliseconds) {
+  (void)milliseconds;
+  if (fremovexattr(descriptor, "system.posix_acl_default") == 0) return 0;
+  return errno == ENODATA || errno == ENOTSUP ? 0 : errno;
+}
+
+static napi_value disown(napi_env env, napi_callback_info info) {
+  return answer(env, info, disown_now);
+}
 static napi_value mark(napi_env env, napi_callback_info info) {
   return answer(env, info, mark_now);
 }
@@ -140,4 +151,5 @@ static napi_value whole(napi_env env, napi_callback_info info) {
   return whole_number(env, failed ? -errno : 0);
 }
 
-EXPORTS({"lock", lock}, {"unlock", unlock}, {"mark", mark}, {"marked", marked}, {"range", range}, {"whole", whole})
+EXPORTS({"lock", lock}, {"unlock", unlock}, {"mark", mark}, {"marked", marked}, {"disown", disown}, {"range", range},
+        {"whole", whole})

@@ -158,7 +158,7 @@ describe('the mark of a directory', () => {
       assert.equal(flock.mark(one), 0);
       for (const each of [one, other]) assert.equal(flock.marked(each), 0);
       assert.equal(flock.mark(one), 0);
-      for (const call of [flock.mark, flock.marked]) assert.equal(call(-1), EBADF);
+      for (const call of [flock.mark, flock.marked, flock.disown]) assert.equal(call(-1), EBADF);
     }));
 });
 

@@ -57,6 +57,29 @@ forEachUser((user) => {
     assert.equal(mode(join(project, 'other')), isKept ? '660' : '600', 'no more than it had');
   });
 
+  test('of a directory above the store does not open what a command makes under its umask', async () => {
+    const id = Buffer.alloc(4);
+    id.writeUInt32LE(somebody);
+    const entries = ['01000700ffffffff', `02000700${id.toString('hex')}`, '04000700ffffffff', '10000700ffffffff'];
+    const inherited = `0x02000000${entries.join('')}20000500ffffffff`;
+    const project = stage.project('umask 077; mkdir old; echo 1 > old/there');
+    const above = stage.makeDirectory('inherited');
+    stage.shell(
+      above,
+      `setfattr -n system.posix_acl_default -v ${inherited} .; umask 077; touch open; mkdir later; chmod 700 later`,
+    );
+    assert.equal(mode(join(above, 'open')), '664', 'what is made there has these rights instead of those of its umask');
+    for (const data of [join(above, 'fresh'), join(above, 'later')]) {
+      const env = { CTX_DATA: data };
+      const line = `umask 077; ${stage.program} exec -- sh -c 'rm -rf d; mkdir d; echo 2 | tee f old/g d/h > ~/i; stat -c %a d f old/g d/h ~/i'`;
+      const made = await stage.start(project, ['/bin/sh', '-c', line], { env }).finished;
+      assert.equal(made.stdout, '700\n600\n600\n600\n600\n', made.stderr);
+      assert.equal((await stage.ctx(project, ['apply', '--conflicts', 'theirs'], { env })).code, 0);
+      assert.equal(stage.shell(project, 'stat -c %a d f old/g d/h'), '700\n600\n600\n600\n');
+      stage.shell(project, 'rm -r d f old/g');
+    }
+  });
+
   test('the setgid of a directory stays, the topmost’s too, and an undo takes away what an apply gave', async () => {
     const project = stage.project('mkdir shared plain; chmod 2775 . shared; chmod 0755 plain; chmod g-s plain');
     const modes = () => stage.shell(project, 'stat -c %a . shared plain').split('\n').slice(0, 3);

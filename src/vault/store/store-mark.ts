@@ -9,6 +9,11 @@ export interface StoreMark {
   /** False where the filesystem has no such attributes. */
   put(directory: string): boolean;
   isOn(directory: string): boolean;
+  /**
+   * A directory of the store may be in one that gives what is made in it rights of its own (a default ACL). Files of commands would have
+   * these instead of their umask's, and bring them home.
+   */
+  disown(directory: string): void;
   /** The kernel's lock, for who migrates the store: 0, or an errno. */
   hold(descriptor: number, milliseconds: number): number;
 }
@@ -26,6 +31,7 @@ export function loadStoreMark(library: string): StoreMark {
   return {
     put: (directory) => at(directory, flock.mark),
     isOn: (directory) => at(directory, flock.marked),
+    disown: (directory) => void at(directory, flock.disown),
     hold: (descriptor, milliseconds) => flock.lock(descriptor, milliseconds),
   };
 }

@@ -72,8 +72,9 @@ function atPlace<T>(directory: string, act: () => T): T {
   }
 }
 
-function makeStore(directory: string): void {
+function makeStore(directory: string, library: string | undefined): void {
   makeDirectory(directory);
+  if (library !== undefined) loadStoreMark(library).disown(directory);
   makeDirectory(storePaths(directory).vaults);
   makeDirectory(storePaths(directory).trash);
 }
@@ -136,7 +137,7 @@ export function openStore(directory: string, library?: string, make = true): Sto
   const found = ofShape<StoreMeta>(read, storeMetaShape);
   if (read === undefined) {
     if (!make) return Object.freeze({ directory, device: 0, inode: 0 });
-    atPlace(directory, () => makeStore(directory));
+    atPlace(directory, () => makeStore(directory, library));
     // Before it is said: the process that else opens it meanwhile looks for it.
     const marked = library !== undefined && loadStoreMark(library).put(vaults);
     writeStoreMeta(directory, { format: storeFormat, overlay: profile, ...(marked ? { marked } : {}) });
@@ -151,7 +152,10 @@ export function openStore(directory: string, library?: string, make = true): Sto
     refuseOther(directory, read);
   } else if (found.marked === true && library !== undefined) {
     if (existsSync(vaults)) {
-      if (!loadStoreMark(library).isOn(vaults)) refuseUnmarked(directory);
+      const mark = loadStoreMark(library);
+      if (!mark.isOn(vaults)) refuseUnmarked(directory);
+      // Vaults of earlier versions have what they have; later ones begin without.
+      if (make) mark.disown(vaults);
     } else if (make) {
       atPlace(directory, () => makeVaultsAgain(vaults, library));
     }
