@@ -2,6 +2,7 @@
 import { type ErrnoError, exitCodeFor, hasCode } from './base/errno.js';
 import { checkInstallation, installationRoot, installedBuild, ownCacheDirectory } from './base/installation.js';
 import { keepOwnRights } from './base/own-umask.js';
+import { exactWords } from './base/path-bytes.js';
 import { version } from './base/version.js';
 import { writeWhole } from './base/write-whole.js';
 
@@ -54,6 +55,10 @@ async function main(given: readonly string[]): Promise<number> {
   return run(given);
 }
 
-void main(process.argv.slice(2)).then((exitCode) => {
+const given = exactWords(process.argv.slice(2));
+// What is started anew by its words, and a keeper of jails that is asked by them, gets the same.
+process.argv.splice(2, given.length, ...given);
+
+void main(given).then((exitCode) => {
   process.exitCode = exitCode;
 });

@@ -1,6 +1,7 @@
 /** Paths of the host without links, as the kernel would walk them: `a/link/..` is the parent of where the link leads. */
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs';
-import { fromSystemError, hasCode } from './errno.js';
+import { ErrnoError, fromSystemError, hasCode } from './errno.js';
+import { decodePath, encodePath, isUtf8Text } from './path-bytes.js';
 import { type AtPlace, walkPath } from './walk-path.js';
 
 function isMissing(error: unknown): boolean {
@@ -15,19 +16,36 @@ export function canonicalPath(path: string): string | undefined {
   if (path.includes('\0')) return undefined;
   try {
     // Most of what is asked for is not there, and an exception costs more than a look.
-    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
+    const bytes = isUtf8Text(path) ? path : encodePath(path);
+    if (lstatSync(bytes, { throwIfNoEntry: false }) === undefined) return undefined;
     // Not Node's own walk: that one takes `..` off the text before it looks at links.
-    return realpathSync.native(path);
+    return decodePath(realpathSync.native(bytes, { encoding: 'buffer' }));
   } catch (error) {
     if (isMissing(error) || hasCode(error, 'ELOOP') || hasCode(error, 'ENAMETOOLONG')) return undefined;
     throw fromSystemError(error, 'resolve the path', path);
   }
 }
 
+/**
+ * As realpath(3), for what then goes to Node as text. EINVAL where a link leads to what has a name that is not UTF-8: Node's own answer has
+ * U+FFFD in it, and may be the name of something else.
+ */
+export function realPath(path: string): string {
+  const found = decodePath(realpathSync.native(encodePath(path), { encoding: 'buffer' }));
+  if (isUtf8Text(found)) return found;
+  throw new ErrnoError('EINVAL', {
+    operation: 'resolve the path',
+    path: found,
+    reason: 'expected a path in UTF-8',
+    remedy: 'rename what has another name, or use another place',
+  });
+}
+
 function lookAt(place: string): AtPlace {
   try {
-    const about = lstatSync(place, { throwIfNoEntry: false });
-    if (about?.isSymbolicLink()) return { link: readlinkSync(place) };
+    const bytes = encodePath(place);
+    const about = lstatSync(bytes, { throwIfNoEntry: false });
+    if (about?.isSymbolicLink()) return { link: decodePath(readlinkSync(bytes, { encoding: 'buffer' })) };
     return about === undefined ? 'nothing' : 'something';
   } catch (error) {
     if (isMissing(error)) return 'nothing';

@@ -1,6 +1,7 @@
 /** A place for what is written out: made for it, or a directory that is there and empty. */
-import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, realpathSync } from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { realPath } from './canonical-path.js';
 import { directoryFlags, type InodeIdentity, openWithoutLinks } from './directory-identity.js';
 import { ErrnoError, fromSystemError, hasCode } from './errno.js';
 
@@ -17,7 +18,7 @@ export interface FreshDirectory {
 export function inParent<T>(path: string, operation: string, act: (at: string, canonical: string) => T): T {
   let parent: string;
   try {
-    parent = realpathSync.native(dirname(path));
+    parent = realPath(dirname(path));
   } catch (error) {
     if (hasCode(error, 'ENOENT')) {
       const reason = `there is no directory ${dirname(path)}`;

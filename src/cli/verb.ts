@@ -15,6 +15,8 @@ export interface Option {
   /** The values it takes, where they are a closed set. */
   readonly choices?: readonly string[];
   readonly repeated?: boolean;
+  /** Its value may be what no text can be (`path-bytes`): a path that is only compared with changes, a value that a command gets. */
+  readonly bytes?: boolean;
 }
 
 export interface Arguments {
@@ -52,7 +54,14 @@ export interface Verb {
   readonly words:
     | 'none'
     | 'command'
-    | { readonly least: number; readonly most: number /** A command may follow `--`. */; readonly command?: boolean };
+    | {
+        readonly least: number;
+        readonly most: number;
+        /** A command may follow `--`. */
+        readonly command?: boolean;
+        /** As an option's. */
+        readonly bytes?: boolean;
+      };
   readonly options: readonly Option[];
   readonly details?: readonly string[];
   readonly examples: readonly string[];

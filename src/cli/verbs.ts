@@ -25,7 +25,7 @@ export const verbs: readonly Verb[] = [
     name: 'diff',
     summary: 'what the fork changes in this directory',
     operands: '[PATH...]',
-    words: { least: 0, most: Number.POSITIVE_INFINITY },
+    words: { least: 0, most: Number.POSITIVE_INFINITY, bytes: true },
     options: [
       json,
       { name: 'names', summary: 'list the paths, with what happened to each' },
@@ -54,7 +54,7 @@ export const verbs: readonly Verb[] = [
     name: 'apply',
     summary: "write the fork's changes into this directory",
     operands: '[PATH...]',
-    words: { least: 0, most: Number.POSITIVE_INFINITY },
+    words: { least: 0, most: Number.POSITIVE_INFINITY, bytes: true },
     options: [
       json,
       fork,
@@ -62,8 +62,20 @@ export const verbs: readonly Verb[] = [
       { name: 'undo', summary: 'take back the last apply: your files as they were, the changes pending again' },
       { name: 'dry-run', summary: 'say what would be written, and write nothing' },
       { name: 'allow-sensitive', summary: 'also write files that your programs run or obey' },
-      { name: 'ours', value: 'PATH', repeated: true, summary: 'keep your version of a path that both changed' },
-      { name: 'theirs', value: 'PATH', repeated: true, summary: 'take the fork’s version of a path that both changed' },
+      {
+        name: 'ours',
+        value: 'PATH',
+        repeated: true,
+        bytes: true,
+        summary: 'keep your version of a path that both changed',
+      },
+      {
+        name: 'theirs',
+        value: 'PATH',
+        repeated: true,
+        bytes: true,
+        summary: 'take the fork’s version of a path that both changed',
+      },
       {
         name: 'conflicts',
         value: 'CHOICE',

@@ -3,7 +3,8 @@
  * end. A shell waits for our end of a pipe to be closed, however this process ends, and takes the mount away.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { realPath } from '../base/canonical-path.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { systemPath } from '../base/system-programs.js';
 import { shellWord } from '../base/visible-text.js';
@@ -35,7 +36,7 @@ const sourceName = /^ctx-(\d+)$/;
 /** The directory by its real path. ENOENT ENOTDIR ENOTEMPTY EBUSY, before anything is mounted. */
 export function mountPoint(directory: string): string {
   try {
-    const path = realpathSync(directory);
+    const path = realPath(directory);
     if (!statSync(path).isDirectory()) refuse('ENOTDIR', directory, 'expected a directory to mount on');
     if (mountsAt(path).length > 0) refuse('EBUSY', directory, 'something is mounted there already', 'unmount it first');
     if (readdirSync(path).length > 0)

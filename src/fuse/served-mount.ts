@@ -1,5 +1,6 @@
 /** A tree at a directory, from the first check to the last byte on the disk. Imports `base` and `vfs`. */
-import { closeSync, realpathSync } from 'node:fs';
+import { closeSync } from 'node:fs';
+import { realPath } from '../base/canonical-path.js';
 import { ErrnoError } from '../base/errno.js';
 import { listedChanges } from '../base/limits/store.js';
 import type { FileSystem } from '../vfs/filesystem.js';
@@ -135,7 +136,7 @@ function refuseOwnBacking(plan: TreePlan, directory: string): void {
     const parent = kind === 'directory' ? path : path.slice(0, path.lastIndexOf('/')) || '/';
     let real: string;
     try {
-      real = realpathSync(parent);
+      real = realPath(parent);
     } catch {
       continue; // It is not there: opening it says so.
     }

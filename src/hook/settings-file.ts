@@ -11,7 +11,6 @@ import {
   lstatSync,
   openSync,
   readFileSync,
-  realpathSync,
   renameSync,
   rmSync,
   type Stats,
@@ -20,6 +19,7 @@ import {
 import { basename, dirname } from 'node:path';
 import { contains } from '../authority/absolute-path.js';
 import { removeLeftDrafts, syncDirectory } from '../base/atomic-file.js';
+import { realPath } from '../base/canonical-path.js';
 import { openWithoutLinks } from '../base/directory-identity.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { uniqueName } from '../base/unique-name.js';
@@ -74,7 +74,7 @@ function refuseText(path: string): never {
 function canonicalTarget(path: string): string {
   if (isThere(path)) {
     try {
-      return realpathSync(path);
+      return realPath(path);
     } catch (error) {
       if (hasCode(error, 'ENOENT') || hasCode(error, 'ELOOP'))
         refuseLink(path, 'expected a file, got a link to nothing');
@@ -87,7 +87,7 @@ function canonicalTarget(path: string): string {
 
 function targetOf({ path, within }: SettingsPlace): string {
   const target = canonicalTarget(path);
-  if (within !== undefined && !contains(realpathSync(within), target)) {
+  if (within !== undefined && !contains(realPath(within), target)) {
     refuseLink(path, 'expected a file of this project, got a link that leads out of it');
   }
   return target;

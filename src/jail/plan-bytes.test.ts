@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { decodePlan } from '../../test/property/decode-plan.js';
 import { seeded } from '../../test/property/seeded.js';
 import { hasCode } from '../base/errno.js';
+import { encodePath } from '../base/path-bytes.js';
 import type { Operation, Plan } from './operation.js';
 import { planBytes, planLimits } from './plan-bytes.js';
 
@@ -207,5 +208,23 @@ describe('the bytes of a plan', () => {
         (error) => hasCode(error, 'E2BIG'),
       );
     }
+  });
+});
+
+describe('a word of a plan', () => {
+  it('is written byte for byte, as text or not, and one that stands for no bytes is refused', () => {
+    const argv = ['é', 'a\udcff\udcc3b', '\ufffd', '', '😀', '\udc80'];
+    const bytes = planBytes([{ do: 'command', argv }]);
+    const strings = argv.map((word) => Buffer.concat([encodePath(word), Buffer.of(0)]));
+    const lengths = strings.map((each) => each.length - 1);
+    let at = 32;
+    for (const [index, each] of strings.entries()) {
+      assert.equal(bytes.readUInt32LE(at), lengths[index]);
+      assert.deepEqual(bytes.subarray(at + 4, at + 4 + each.length), each);
+      at += 4 + each.length;
+    }
+    assert.equal(at, bytes.length);
+    for (const word of ['\ud800', 'a\udc00', '\udd00b'])
+      assert.throws(() => planBytes([{ do: 'command', argv: [word] }]), { code: 'EINVAL' });
   });
 });

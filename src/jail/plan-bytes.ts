@@ -1,5 +1,6 @@
 /** The bytes of a plan, as native/jail/plan.h describes them. Pure; what cannot be said in the format is refused. */
 import { ErrnoError } from '../base/errno.js';
+import { encodePath, isUtf8Text } from '../base/path-bytes.js';
 import type { Attribute, Namespace, Operation, Plan } from './operation.js';
 
 const magic = 'CTXJAIL\0';
@@ -196,10 +197,15 @@ const headSize = 16;
 const operationSize = 16;
 const lengthSize = 4;
 
+/** Words and paths of a command are bytes (`path-bytes`); nearly all of them are text, which takes no buffer of its own. */
+const bytesOf = (text: string): number => (isUtf8Text(text) ? Buffer.byteLength(text) : encodePath(text).length);
+const put = (text: string, bytes: Buffer, at: number): number =>
+  isUtf8Text(text) ? bytes.write(text, at) : encodePath(text).copy(bytes, at);
+
 /** How many bytes an operation takes. */
 function sizeOf({ strings = [] }: Encoded): number {
   let size = operationSize;
-  for (const text of strings) size += lengthSize + Buffer.byteLength(text) + 1;
+  for (const text of strings) size += lengthSize + bytesOf(text) + 1;
   return size;
 }
 
@@ -211,7 +217,7 @@ function write({ code, strings = [], flags = 0, number = 0n }: Encoded, bytes: B
   bytes.writeBigUInt64LE(number, start + 8);
   let at = start + operationSize;
   for (const text of strings) {
-    const length = bytes.write(text, at + lengthSize);
+    const length = put(text, bytes, at + lengthSize);
     bytes.writeUInt32LE(length, at);
     at = bytes.writeUInt8(0, at + lengthSize + length);
   }

@@ -1,4 +1,5 @@
 /** What a call says of itself to a keeper (native/keeper-wire.h). Pure. */
+import { decodePath } from '../base/path-bytes.js';
 
 const wireVersion = '1';
 const headBytes = 5;
@@ -31,7 +32,7 @@ export function parseKeeperRequest(bytes: Buffer): KeeperRequest | undefined {
   const next = (): string | undefined => {
     const end = bytes.indexOf(0, at);
     if (end < 0) return undefined;
-    const text = bytes.toString('utf8', at, end);
+    const text = decodePath(bytes.subarray(at, end));
     at = end + 1;
     return text;
   };

@@ -279,6 +279,16 @@ describe('a request', () => {
     for (const count of ['0', '-1', '1.5', '2', 'NaN', '']) assert.equal(counted(count, 'a'), undefined, count);
     for (const length of [0, 4, 5]) assert.equal(parseKeeperRequest(Buffer.alloc(length)), undefined);
   });
+
+  it('has words that are not UTF-8 byte for byte, as a start of Node has them', () => {
+    const bytes = Buffer.concat([
+      Buffer.alloc(5),
+      Buffer.from('1\0n\0t\x002\0a'),
+      Buffer.of(0xff),
+      Buffer.from('\0\ufffd\0'),
+    ]);
+    assert.deepEqual(parseKeeperRequest(bytes)?.words, ['a\udcff', '\ufffd']);
+  });
 });
 
 describe('keepers of a store', () => {

@@ -1,9 +1,10 @@
 /** What the proxy knows of the machine and the person, gathered once by the composition root. */
-import { lstatSync, realpathSync, statSync } from 'node:fs';
+import { lstatSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AuditPlaces } from '../audit/places.js';
 import type { Recorder } from '../audit/record.js';
 import type { AgentSource } from '../authority/agent.js';
+import { realPath } from '../base/canonical-path.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import type { Starter } from '../base/starter.js';
 import { identityShift } from '../jail/id-maps.js';
@@ -124,7 +125,7 @@ function refuseOtherThanHere(cwd: string, directory: string, uid: number): void 
 export function placeOf(host: Host, cwd: string): Place {
   let directory: string;
   try {
-    directory = realpathSync.native(cwd);
+    directory = realPath(cwd);
   } catch (error) {
     throw fromSystemError(error, 'open the directory', cwd);
   }

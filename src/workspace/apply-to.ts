@@ -1,5 +1,6 @@
 /** `ctx apply --to`: which directory may be written, and that it is in the record before it is. */
-import { realpathSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
+import { realPath } from '../base/canonical-path.js';
 import { identityOf } from '../base/directory-identity.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { refuseForeignLinks } from '../proxy/canonical-paths.js';
@@ -19,7 +20,7 @@ function targetOf(host: Host, asked: string, origin: string): string {
   let isDirectory: boolean;
   try {
     refuseForeignLinks(asked, host.uid);
-    directory = realpathSync.native(asked);
+    directory = realPath(asked);
     isDirectory = statSync(directory).isDirectory();
   } catch (error) {
     const failed = fromSystemError(error, 'apply --to', asked);

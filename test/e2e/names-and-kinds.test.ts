@@ -94,6 +94,70 @@ forUsersInTurn((user, turn) => {
     assert.equal(await stage.inside(project, 'cat bad*'), '5\n');
   });
 
+  /** `$byte` is a name that is not UTF-8; `$sign` is the name that Node makes of it. */
+  const typed = (project: string, ...lines: readonly string[]) => {
+    const begin = `byte=$(printf '\\377'); sign=$(printf '\\357\\277\\275'); ctx() { ${quoted(stage.program)} "$@"; }`;
+    return stage.start(project, ['/bin/sh', '-c', [begin, ...lines].join('\n')]).finished;
+  };
+
+  turn.test('a word that is not UTF-8 means the file of that name, from a command to an apply', async () => {
+    const project = stage.makeDirectory('typed');
+    const said = `ctx exec --env "X=$byte" -- sh -c 'printf %s "$X" | od -An -tx1; od -An -tx1 -- "$1"' x "$byte"`;
+    const { stdout, stderr } = await typed(
+      project,
+      'echo 1 > "$byte"; echo 22 > "$sign"',
+      said,
+      `ctx checkpoint save before > /dev/null; ctx jail start > /dev/null; ${said}; ctx jail stop > /dev/null`,
+      `for each in "$byte" "$sign"; do ctx exec -- sh -c 'echo more >> "$1"' x "$each"; done`,
+      'for each in "$byte" "$sign"; do ctx diff --names -- "$each"; ctx blame "$each" | head -1; done',
+      'ctx rollback before "$byte" > /dev/null; ctx diff --names',
+      `ctx exec -- sh -c 'echo new >> "$1"' x "$byte"`,
+      'ctx apply -- "$byte"; ctx diff --names; cat "$byte" "$sign"',
+    );
+    assert.equal(stderr, '');
+    const lines = [
+      ...[' ff', ' 31 0a', ' ff', ' 31 0a'],
+      ...['  M \\xff  7 B', '\\xff modified by', '  M \ufffd  8 B', '\ufffd modified by'],
+      ...['  M \ufffd  8 B', 'applied 1 change', '  M \ufffd  8 B', '1', 'new', '22', ''],
+    ];
+    assert.deepEqual(stdout.split('\n'), lines);
+  });
+
+  turn.test(
+    'where a name has to be text such a word is refused, and nothing is shown or made in another place',
+    async () => {
+      const project = stage.makeDirectory('typed too/project');
+      const calls = [
+        ...[
+          'exec --read "../$byte" -- ls ..',
+          'vault export "../$byte/e"',
+          'vfs ls "host:../$byte"',
+          'exec --env X -- true',
+        ],
+        ...[
+          'exec --read ../link -- ls ..',
+          'vault export ../link/e',
+          'apply --to ../link',
+          'vfs put chunked:../link/db /f',
+        ],
+      ];
+      const places = ['HOME="$PWD/../$byte"', 'CTX_ROOT="$PWD/../$byte"', 'CTX_DATA="$PWD/../link"'];
+      const each = [
+        ...calls.map((call) => `ctx ${call}`),
+        ...places.map((place) => `${place} ${quoted(stage.program)} status`),
+      ];
+      const { stdout, stderr } = await typed(
+        project,
+        'mkdir "../$byte" "../$sign"; ln -s "$byte" ../link; ctx exec -- true; export X="$byte"',
+        ...each.map((line) => `echo x | ${line} > ../out 2>&1; echo $?; cat ../out >&2`),
+        'ls "../$sign"',
+      );
+      assert.equal(stdout.replaceAll(/^(1|2)\n/gm, ''), '', stderr);
+      const refusals = stderr.match(/^ctx: .*(?: UTF-8|an absolute path without empty).*$/gm);
+      assert.equal(refusals?.length, each.length, stderr);
+    },
+  );
+
   turn.test('a sparse file of 2 GB is imported and one changed byte is reported', async () => {
     const project = stage.project(
       'truncate -s 2G large; printf x | dd of=large bs=1 seek=1000000000 conv=notrunc status=none',

@@ -71,6 +71,7 @@ export const runOptions: readonly Option[] = [
     name: 'env',
     value: 'NAME[=VALUE]',
     repeated: true,
+    bytes: true,
     summary: 'a variable for the command; nothing is inherited',
   },
   {

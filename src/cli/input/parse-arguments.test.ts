@@ -107,6 +107,24 @@ describe('the words of a call', () => {
     assert.match(refusal(completion, ['bash', 'zsh']), /unexpected operand 'zsh'/);
   });
 
+  it('are text where they name something, and bytes where a command or a change of the fork is meant', () => {
+    const bytes: Verb = { ...diff, words: { least: 0, most: 9, bytes: true } };
+    const other = 'a\udcff';
+    for (const given of [
+      ['--', other],
+      ['--', 'x', other],
+    ]) {
+      assert.deepEqual(parseArguments(exec, given).words, given.slice(1));
+      assert.deepEqual(parseArguments(bytes, given).words, given.slice(1));
+    }
+    for (const [verb, given] of [
+      [exec, ['--timeout', other, '--', 'x']],
+      [exec, [`--timeout=${other}`, '--', 'x']],
+      [completion, [other]],
+    ] as const)
+      assert.match(refusal(verb, given), /expected text in UTF-8, got 'a\udcff'/);
+  });
+
   it('never end in anything but a call or a refusal', () => {
     const word = fc.oneof(
       fc.constantFrom('--', '-', '--json', '--timeout', '--env=x', '--report=never', '--=', '--__proto__', 'x'),

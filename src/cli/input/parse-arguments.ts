@@ -1,6 +1,7 @@
 /** A verb's words and options, by its table. Pure; what does not fit is refused with what was expected. */
 import { ErrnoError } from '../../base/errno.js';
 import { nearestWord } from '../../base/nearest-word.js';
+import { isUtf8Text } from '../../base/path-bytes.js';
 import type { Arguments, Option, Verb } from '../verb.js';
 
 function refuse(verb: Verb, reason: string): never {
@@ -18,10 +19,21 @@ function take(verb: Verb, option: Option, inline: string | undefined, rest: stri
   }
   const value = inline ?? rest.shift();
   if (value === undefined) return refuse(verb, `expected ${option.value} after --${option.name}`);
+  if (option.bytes !== true) refuseBytes(verb, value);
   if (option.choices !== undefined && !option.choices.includes(value)) {
     refuse(verb, `expected --${option.name} to be ${option.choices.join(', ')}; got '${value}'`);
   }
   return value;
+}
+
+/** Files and names are looked up as text: in the place of such a byte Node puts U+FFFD, which is in the name of another one. */
+function refuseBytes(verb: Verb, text: string): void {
+  if (isUtf8Text(text)) return;
+  throw new ErrnoError('EINVAL', {
+    operation: `ctx ${verb.name}`,
+    reason: `expected text in UTF-8, got '${text}'`,
+    remedy: 'name it by a directory or a link whose name is UTF-8, or rename it first',
+  });
 }
 
 function checkWords(verb: Verb, words: readonly string[]): void {
@@ -30,6 +42,8 @@ function checkWords(verb: Verb, words: readonly string[]): void {
     wanted === 'none' ? [0, 0] : wanted === 'command' ? [0, Number.POSITIVE_INFINITY] : [wanted.least, wanted.most];
   if (words.length < least) refuse(verb, `expected ${verb.operands ?? 'an operand'}`);
   if (words.length > most) refuse(verb, `unexpected operand '${words[most]}'`);
+  if (wanted === 'command') return;
+  if (wanted === 'none' || wanted.bytes !== true) for (const word of words) refuseBytes(verb, word);
 }
 
 /** The options among `given` that are meant for us: what is before a `--` or the command, without options' values. */

@@ -2,7 +2,8 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
-import { ExitCode } from '../../base/errno.js';
+import { ErrnoError, ExitCode } from '../../base/errno.js';
+import { isUtf8Text } from '../../base/path-bytes.js';
 import { commandOf } from '../exec/exec.js';
 import { grantsOf } from '../input/asked-grants.js';
 import { directoryAsked } from '../input/directory-asked.js';
@@ -26,11 +27,23 @@ function passSignalsTo(child: ReturnType<typeof spawn>): void {
   }
 }
 
+/** Node gives a program that it starts nothing but text. */
+function refuseBytes({ words, values }: Arguments): void {
+  const other = [...words, ...values('env')].find((word) => !isUtf8Text(word));
+  if (other === undefined) return;
+  throw new ErrnoError('EINVAL', {
+    operation: 'ctx exec --keep',
+    reason: `expected text in UTF-8, got '${other}'`,
+    remedy: 'start the jail first, ctx jail start; then without --keep: ctx exec -- COMMAND',
+  });
+}
+
 /** `options` are those of `ctx exec`. */
 export function keep(options: readonly Option[]): Run {
   return async (call, hostOf) => {
     // Before anything is started: a call that is refused leaves nothing behind.
     commandOf(call);
+    refuseBytes(call);
     grantsOf(call);
     const host = await hostOf();
     // Both are started there: a kept jail is of the workspace it is started in, and the client looks for it where it stands.

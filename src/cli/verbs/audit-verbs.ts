@@ -110,7 +110,7 @@ export const auditVerbs: readonly Verb[] = [
     name: 'blame',
     summary: 'which command, of which agent, changed a file last',
     operands: 'FILE',
-    words: { least: 1, most: 1 },
+    words: { least: 1, most: 1, bytes: true },
     options: [json],
     details: ['From the record: it knows what commands in a jail did, not what you did yourself.'],
     examples: ['ctx blame src/main.ts'],

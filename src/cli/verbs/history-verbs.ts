@@ -4,7 +4,7 @@ import type { Verb } from '../verb.js';
 
 const load = async () => import('./history.js');
 const loadMount = async () => import('../mounts/fork-mount.js');
-const anyNumber = { least: 0, most: Number.POSITIVE_INFINITY };
+const anyNumber = { least: 0, most: Number.POSITIVE_INFINITY, bytes: true };
 
 const rollbackDetails = [
   'Without a CHECKPOINT (a number or a name), undoes the last command that changed anything; PATHs after one: only those.',
@@ -52,7 +52,7 @@ export const historyVerbs: readonly Verb[] = [
     name: 'checkpoint restore',
     summary: 'the same as ctx rollback CHECKPOINT',
     operands: 'CHECKPOINT [PATH...]',
-    words: { least: 1, most: Number.POSITIVE_INFINITY },
+    words: { least: 1, most: Number.POSITIVE_INFINITY, bytes: true },
     options: onFork,
     details: rollbackDetails,
     examples: ['ctx checkpoint restore before-upgrade'],

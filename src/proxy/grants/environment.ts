@@ -44,6 +44,13 @@ function addition(text: string, inherited: EnvironmentRequest['inherited']): rea
       remedy: `give it a value: --env ${name}=VALUE`,
     });
   }
+  if (equals < 0 && value.includes('\ufffd')) {
+    throw new ErrnoError('EINVAL', {
+      operation: 'environment',
+      reason: `expected the value of ${name} in UTF-8: Node reads U+FFFD in the place of every other byte`,
+      remedy: `give it as it is: --env ${name}="$${name}"`,
+    });
+  }
   return [name, value];
 }
 

@@ -6,6 +6,7 @@ import { find } from '../../audit/query.js';
 import type { RecordReader } from '../../audit/reader.js';
 import { contains } from '../../authority/absolute-path.js';
 import { ErrnoError } from '../../base/errno.js';
+import { encodePath, isUtf8Text } from '../../base/path-bytes.js';
 import { shellWord } from '../../base/visible-text.js';
 import { type Host, placeOf } from '../../proxy/host.js';
 import { currentDirectory } from '../current-directory.js';
@@ -18,16 +19,16 @@ export interface Blamed extends Blame {
   readonly changedSince: boolean;
 }
 
-/** Its directory may be in the fork only: then the nearest that is here says which workspace it belongs to. */
+/** Its directory may be in the fork only, or have a name that is not UTF-8: then the nearest other one that is here says which workspace it belongs to. */
 function nearest(path: string): string {
   let at = dirname(path);
-  while (!existsSync(at) && at !== '/') at = dirname(at);
+  while (!(isUtf8Text(at) && existsSync(at)) && at !== '/') at = dirname(at);
   return at;
 }
 
 function changedSince(path: string, { applied, state }: Blame): boolean {
-  if (state !== 'applied' || applied === undefined || !existsSync(path)) return false;
-  return statSync(path).mtimeMs > Date.parse(applied.body.ts) + 1;
+  if (state !== 'applied' || applied === undefined || !existsSync(encodePath(path))) return false;
+  return statSync(encodePath(path)).mtimeMs > Date.parse(applied.body.ts) + 1;
 }
 
 /** From the chains that may be read. */

@@ -1,8 +1,9 @@
 /** `SPEC=TARGET[:rw][:grants=FILE]` of `ctx exec --mount`, and the process that serves each: outside of the jail, and ended with it. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { accessSync, closeSync, constants, realpathSync } from 'node:fs';
+import { accessSync, closeSync, constants } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { realPath as realPathOf } from '../../base/canonical-path.js';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
 import { ctxProgram } from '../../base/native-program.js';
 import { flag, having, integer, list, oneOf, optional, parsedAs, text, word } from '../../base/shape.js';
@@ -63,7 +64,7 @@ function withRealPaths(plan: TreePlan): TreePlan {
 /** Of a file that is not there yet, by its directory's. */
 function realFile(file: string): string {
   try {
-    return realpathSync.native(file);
+    return realPathOf(file);
   } catch {
     return join(realPath(dirname(file)), basename(file));
   }
@@ -71,7 +72,7 @@ function realFile(file: string): string {
 
 function realPath(path: string): string {
   try {
-    return realpathSync.native(path);
+    return realPathOf(path);
   } catch (error) {
     throw fromSystemError(error, '--mount', path);
   }

@@ -3,9 +3,10 @@
  * (StrictModes): every directory above has to be root's or the person's own, and writable by no one else, unless it is
  * sticky.
  */
-import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { readFileSync, type Stats, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
+import { realPath } from '../../base/canonical-path.js';
 import { ErrnoError } from '../../base/errno.js';
 import { shellWord } from '../../base/visible-text.js';
 
@@ -39,7 +40,7 @@ function isUnmapped(uid: number): boolean {
 
 function existingAncestor(place: string): string {
   for (let at = dirname(place); ; at = dirname(at)) {
-    if (at === '/' || statSync(at, { throwIfNoEntry: false }) !== undefined) return realpathSync.native(at);
+    if (at === '/' || statSync(at, { throwIfNoEntry: false }) !== undefined) return realPath(at);
   }
 }
 

@@ -2,17 +2,19 @@
  * Where the files of ctx itself are: the store, the objects, the operator's configuration. Pure but for those that look
  * at a place.
  */
-import { accessSync, chmodSync, constants, existsSync, lstatSync, realpathSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, lstatSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { realPath } from '../../base/canonical-path.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { makeDurableDirectory } from '../../base/make-directory.js';
+import { isUtf8Text } from '../../base/path-bytes.js';
 import { shellWord } from '../../base/visible-text.js';
 import { refuseOpenAncestors } from './store-ancestors.js';
 
 /** The path without links; as it is where nothing is there yet. */
 export function canonicalPlace(path: string): string {
   try {
-    return realpathSync.native(path);
+    return realPath(path);
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return path;
     throw fromSystemError(error, 'open', path);
@@ -65,6 +67,7 @@ export function ownHome(find: () => string): string {
 
 /** A relative one would be another in every directory, and its files would be made in the workspace. */
 function absoluteHome(home: string): string {
+  refuseOtherBytes('HOME', home);
   if (isAbsolute(home)) return home;
   throw new ErrnoError('EINVAL', {
     operation: 'HOME',
@@ -76,17 +79,17 @@ function absoluteHome(home: string): string {
 
 /** `$CTX_DATA`, else `$XDG_DATA_HOME/ctxfs`, else `~/.local/share/ctxfs`. */
 export function storeDirectory(environment: Variables, home: string): string {
-  const named = environment['CTX_DATA'];
+  const named = textIn(environment, 'CTX_DATA');
   if (named !== undefined && !isAbsolute(named)) {
     throw new ErrnoError('EINVAL', { operation: 'CTX_DATA', path: named, reason: 'expected an absolute path' });
   }
-  const data = environment['XDG_DATA_HOME'];
+  const data = textIn(environment, 'XDG_DATA_HOME');
   return named ?? join(data !== undefined && isAbsolute(data) ? data : join(home, '.local', 'share'), 'ctxfs');
 }
 
 /** Where agents and tools are kept: `$CTX_ROOT`, else in the store. */
 export function objectRoot(environment: Variables, store: string): string {
-  const named = environment['CTX_ROOT'];
+  const named = textIn(environment, 'CTX_ROOT');
   if (named !== undefined && !isAbsolute(named)) {
     throw new ErrnoError('EINVAL', { operation: 'CTX_ROOT', path: named, reason: 'expected an absolute path' });
   }
@@ -140,8 +143,25 @@ export function closedSystemObjects(): string | undefined {
   });
 }
 
+/** Of a directory: Node reads U+FFFD in the place of a byte that is not UTF-8, and that is in the name of another one. */
+function textIn(environment: Variables, name: string): string | undefined {
+  const value = environment[name];
+  if (value !== undefined) refuseOtherBytes(name, value);
+  return value;
+}
+
+function refuseOtherBytes(name: string, value: string): void {
+  if (!value.includes('\ufffd') && isUtf8Text(value)) return;
+  throw new ErrnoError('EINVAL', {
+    operation: name,
+    path: value,
+    reason: 'expected a path in UTF-8, without U+FFFD',
+    remedy: `set ${name} to another place`,
+  });
+}
+
 /** By the base directory specification a relative one is as good as none. */
 export function configurationDirectory(environment: Variables, home: string): string {
-  const named = environment['XDG_CONFIG_HOME'];
+  const named = textIn(environment, 'XDG_CONFIG_HOME');
   return join(named !== undefined && isAbsolute(named) ? named : join(home, '.config'), 'ctxfs');
 }
