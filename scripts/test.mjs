@@ -11,7 +11,8 @@
  * source maps: with them each process of a test takes 5 to 20 % more of the processor. Without them a failure is named by
  * its place in dist/js.
  *
- * Tests have a temporary directory of their own: what they leave there is named at the end, and removed.
+ * Tests have a temporary directory of their own: what they leave there is named at the end, and removed. A run that is told to end
+ * (Ctrl-C, SIGTERM) ends its tests, and removes it, too.
  *
  * Unit tests that start nothing share processes (scripts/test/shared-processes.mjs), but not in the soak or a run with words.
  * A file, or such a process, that does not end fails when its time is over, so that it cannot hold a run for ever. Skipped tests are
@@ -32,6 +33,7 @@ import { setupOrExit } from './setup.mjs';
 import { keepersOfRun } from './test/keepers.mjs';
 import { makeTemporary, removeTemporary } from './test/left-behind.mjs';
 import { longestFirst } from './test/longest-first.mjs';
+import { runInGroup } from './test/run-in-group.mjs';
 import { inSharedProcesses } from './test/shared-processes.mjs';
 
 const { values: options, positionals: words } = parseArgs({
@@ -74,7 +76,8 @@ const filesAtOnce = Math.min(2 * availableParallelism() + 1, 8);
 // The soak, and what is asked for by name, have a process for each file.
 const { paths, membersOf } =
   options.soak || words.length > 0 ? { paths: files, membersOf: (path) => [path] } : inSharedProcesses(files);
-const { status, failedFiles } = await runTests(longestFirst(paths), filesAtOnce, words.length > 0);
+const { status, failedFiles, told } = await runTests(longestFirst(paths), filesAtOnce, words.length > 0);
+if (told !== null) process.kill(process.pid, told);
 let passed = status === 0;
 if (!passed && words.length === 0 && failedFiles.length > 0 && failedFiles.length <= mostRunAgain) {
   const again = failedFiles.flatMap(membersOf);
@@ -105,16 +108,17 @@ async function runTests(paths, concurrency, readsSourceMaps) {
   const mapped = readsSourceMaps ? ['--enable-source-maps'] : [];
   const loaded = [...mapped, '--require', inCheckout('scripts', 'test', 'file-times.cjs')];
   const input = JSON.stringify(settings);
+  const runner = inCheckout('scripts', 'test', 'run-files.mjs');
   try {
-    const { status: code } = run([process.execPath, ...loaded, inCheckout('scripts', 'test', 'run-files.mjs')], {
+    const { status: code, told } = await runInGroup([process.execPath, ...loaded, runner], {
       input,
-      stdio: ['pipe', 'inherit', 'inherit'],
+      cwd: root,
       env: { ...environment, TMPDIR: temporary, CTX_TEST_KEEPERS: keepers.directory },
     });
     const named = readFileSync(failed, 'utf8').split('\n').filter(Boolean);
     // A suite that a helper opens is named by the helper, too: what can be run again is a test file.
     const failedFiles = [...new Set(named.map(compiledFrom))].filter((path) => /\.test\.m?js$/.test(path));
-    return { status: code, failedFiles };
+    return { status: code, failedFiles, told };
   } finally {
     keepers.end();
     removeTemporary(temporary);
