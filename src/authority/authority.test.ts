@@ -171,6 +171,13 @@ describe('a preamble', () => {
     assert.ok(text.length < 1000);
   });
 
+  it('names what the jail has of its own, where it has any', () => {
+    const authority = makeAuthority(parts);
+    const own = preamble(authority, { objects: true, writable: ['$HOME', '/tmp'] });
+    assert.match(own, /Your tools are programs in \/ctx\/tool\..*\n.*write to \$HOME and \/tmp: .*\nNetwork: none\./);
+    assert.equal(preamble(authority, { objects: false, writable: [] }), preamble(authority));
+  });
+
   it('cuts long lists and says by how much', () => {
     const additionalReads = Array.from({ length: 100 }, (_, index) => `/data/${index}`);
     const text = preamble(

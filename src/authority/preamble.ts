@@ -35,7 +35,22 @@ function networkLine(authority: Authority): string {
   }
 }
 
-export function preamble(authority: Authority): string {
+/** What the jail has beside the surface and the mounts. */
+export interface PrivatePlaces {
+  /** Whether the agent's objects are at /ctx. */
+  readonly objects: boolean;
+  /** `$HOME` and the like, as they are named to people. */
+  readonly writable: readonly string[];
+}
+
+function privateLines({ objects, writable }: PrivatePlaces): readonly string[] {
+  const tools =
+    'Your tools are programs in /ctx/tool. Each takes JSON, as its argument or on stdin; NAME.d/schema says what.';
+  const own = `You may also write to ${writable.join(' and ')}: they are your own, and not part of your work.`;
+  return [...(objects ? [tools] : []), ...(writable.length > 0 ? [own] : [])];
+}
+
+export function preamble(authority: Authority, places: PrivatePlaces = { objects: false, writable: [] }): string {
   const { view, surface } = authority;
   const writable = view.allowedWrites().filter((entry) => entry.target !== surface.cwd);
   const readable = view.allowedReads().filter((entry) => entry.access === 'read' && entry.origin !== 'systemReads');
@@ -51,6 +66,7 @@ export function preamble(authority: Authority): string {
       readable.map((entry) => entry.target),
     ),
     'Installed programs and libraries of the system are readable. The most specific path above decides.',
+    ...privateLines(places),
     networkLine(authority),
     'Everything else does not exist for you; the kernel holds this line, so do not try ways around a refusal.',
     'If a task needs more, say which path or host and why, and an operator can grant it.',

@@ -38,6 +38,10 @@ export type Reason =
   | { readonly kind: 'outside the view'; readonly path: string; readonly access: 'read' | 'write' }
   | { readonly kind: 'read-only'; readonly path: string; readonly entry: string }
   | { readonly kind: 'run read-only'; readonly path: string }
+  /** Of the objects at /ctx. */
+  | { readonly kind: 'view read-only'; readonly path: string }
+  /** What an agent's home or a shared space has that only its owner writes. */
+  | { readonly kind: 'kept read-only'; readonly path: string }
   | { readonly kind: 'no such path'; readonly path: string }
   | { readonly kind: 'path mode'; readonly path: string; readonly needed: string; readonly mode: number }
   | { readonly kind: 'no program'; readonly path: string; readonly is: string }
@@ -61,6 +65,8 @@ const stepOfKind: Readonly<Record<Reason['kind'], DecisionStep>> = {
   'outside the view': 'visibility',
   'read-only': 'visibility',
   'run read-only': 'visibility',
+  'view read-only': 'visibility',
+  'kept read-only': 'visibility',
   'no such path': 'visibility',
   'path mode': 'mode bit',
   'no program': 'mode bit',
@@ -111,6 +117,17 @@ function added(subject: string, grant: Grant): string {
 /** Without an agent there is no file. */
 const inFile = (file: string) => (file === '' ? '' : ` (${visible(file)})`);
 
+/** What would show an object of that class. */
+const shownBy: Readonly<Record<ObjectClass, string>> = {
+  tool: 'an operator can add its directory to the mount file or the tool path',
+  model: "an operator can add its name to the agent's model file, and to those of its parents",
+  mount: "an operator can add a line with that target to the agent's mount file",
+  session: 'there are no sessions yet',
+  shared: 'an operator can make the shared space',
+  agent: 'an operator can make the agent',
+  network: 'an operator can grant hosts, or any public host',
+};
+
 export function coach(reason: Reason): string {
   switch (reason.kind) {
     case 'wrong credential':
@@ -124,7 +141,7 @@ export function coach(reason: Reason): string {
     case 'mode bit':
       return `${printGrant(reason.grant)} needs ${reason.needed} by mode bits, which are ${octal(reason.mode)}; an operator can chmod or chgrp the object`;
     case 'not visible':
-      return `${reason.grant.class}:${reason.grant.name} is not in the agent's view; an operator can add its directory to the mount file or the tool path`;
+      return `${reason.grant.class}:${reason.grant.name} is not in the agent's view; ${shownBy[reason.grant.class]}`;
     case 'missing':
       return `there is no ${reason.grant.class}:${reason.grant.name}`;
     case 'no network':
@@ -141,6 +158,10 @@ export function coach(reason: Reason): string {
       return `${visible(reason.path)} is read-only, by ${visible(reason.entry)}; an operator can add \`--write ${visible(reason.path)}\``;
     case 'run read-only':
       return `${visible(reason.path)} is part of the fork, which --readonly shows read-only`;
+    case 'view read-only':
+      return `${visible(reason.path)} is made by the agent's view: objects are changed by ctx agent set and ctx tool set`;
+    case 'kept read-only':
+      return `${visible(reason.path)} is shown read-only in every jail: what is there carries authority, or is kept of runs`;
     case 'no such path':
       return `there is no ${visible(reason.path)} for a command to find`;
     case 'path mode':

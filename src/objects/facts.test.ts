@@ -201,7 +201,11 @@ describe('what there is of an object for a decision', () => {
       { target: '/srv/tree', source: 'memory:', of: 'tree' },
       { target: '/srv/gone', source: join(scratch, 'gone'), of: 'host' },
     ];
-    const authority = { toolPath: ['/ctx/tool'], view: { allowedReads: () => reads } } as unknown as Authority;
+    const authority = {
+      toolPath: ['/ctx/tool'],
+      identity: { uid: 0 },
+      view: { allowedReads: () => reads },
+    } as unknown as Authority;
     const facts = (kind: Parameters<typeof objectFacts>[2], name: string) => objectFacts(roots, authority, kind, name);
     const missing = { exists: false, visible: false };
     const mode = (kind: Parameters<typeof objectFacts>[2], name: string) =>
@@ -216,6 +220,15 @@ describe('what there is of an object for a decision', () => {
     assert.deepEqual(facts('mount', 'srv'), missing);
     assert.deepEqual(facts('network', 'default'), { exists: true, visible: true });
     assert.deepEqual([facts('model', 'x'), facts('session', 'x')], [missing, missing]);
+    mkdirSync(join(roots.system, 'model/open/small.d'), { recursive: true });
+    mkdirSync(join(roots.root, `home/${roots.uid}/model/open/mine.d`), { recursive: true });
+    const user = { ...authority, identity: { uid: roots.uid } } as unknown as Authority;
+    const model = (name: string) => objectFacts(roots, user, 'model', name, ['open/small', 'open/gone']);
+    assert.deepEqual([model('open/small').exists, model('open/small').visible], [true, true]);
+    assert.deepEqual([model('open/mine').exists, model('open/mine').visible], [true, false], 'no model file names it');
+    assert.deepEqual(model('open/gone'), { exists: false, visible: true });
+    writeFileSync(join(roots.system, 'model/open/small.d/policy'), 'allow nonsense');
+    assert.throws(() => model('open/small'), { code: 'EINVAL' });
     const hello = facts('tool', 'hello');
     assert.deepEqual([hello.exists, hello.visible, hello.policy?.rules.length], [true, true, 1]);
     const mine = facts('tool', 'mine');

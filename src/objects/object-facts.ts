@@ -1,4 +1,4 @@
-/** What there is of an object that a decision is about. What is not made of files yet (models, sessions) is missing. */
+/** What there is of an object that a decision is about. What is not made of files yet (sessions) is missing. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Authority } from '../authority/authority.js';
@@ -36,11 +36,25 @@ function toolWithoutFiles(roots: ObjectRoots, authority: Authority, name: string
   return facts;
 }
 
+/** As a view finds it: the machine's first. EINVAL where its policy cannot be read. */
+function modelFacts(roots: ObjectRoots, { identity }: Authority, name: string, models: readonly string[]): ObjectFacts {
+  const [provider = '', model = ''] = name.split('/');
+  const catalogue = catalogueOf(roots);
+  const found = ['model', `home/${identity.uid}/model`]
+    .map((place) => catalogue.model(`${place}/${provider}`, model))
+    .find((each) => each !== undefined);
+  if (found?.problem !== undefined)
+    throw new ErrnoError('EINVAL', { operation: `model ${name}`, reason: found.problem });
+  return { ...(found?.facts ?? { exists: false }), visible: models.includes(name) };
+}
+
 export function objectFacts(
   roots: ObjectRoots,
   authority: Authority,
   objectClass: ObjectClass,
   name: string,
+  /** Those that its `model` file names, and those of its parents. */
+  models: readonly string[] = [],
 ): ObjectFacts {
   switch (objectClass) {
     case 'tool': {
@@ -68,6 +82,7 @@ export function objectFacts(
     case 'network':
       return { exists: true, visible: true };
     case 'model':
+      return modelFacts(roots, authority, name, models);
     case 'session':
       return missing;
   }

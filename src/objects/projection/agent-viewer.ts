@@ -119,7 +119,7 @@ interface Known {
 }
 
 /** Its own that each of its parents names, too. */
-function modelsOf([agent, ...ancestors]: readonly [Agent, ...Agent[]]): readonly string[] {
+export function modelsOf([agent, ...ancestors]: readonly [Agent, ...Agent[]]): readonly string[] {
   return agent.models.filter((model) => ancestors.every(({ models }) => models.includes(model)));
 }
 

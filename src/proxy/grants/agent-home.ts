@@ -3,8 +3,10 @@
  * person's home is. What the owner of a run writes in it (`session/`, `log/`, `root/`) the agent only reads.
  */
 import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, renameSync, rmSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, posix } from 'node:path';
 import { contains } from '../../authority/absolute-path.js';
+import { objectsPath } from '../../authority/mount.js';
+import type { View } from '../../authority/view.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { makeDirectory } from '../../base/make-directory.js';
 import { uniqueName } from '../../base/unique-name.js';
@@ -20,8 +22,27 @@ export const keptParts = ['session', 'log', 'root'] as const;
 export const isKeptPart = (path: string): boolean =>
   keptParts.some((part) => path === part || path.startsWith(`${part}/`));
 
+/** As mount lines name it. */
+export const agentHomeSource = (uid: number, agent: string): string =>
+  posix.join(objectsPath, 'home', String(uid), 'agent', agent);
+
 export function agentHomeDirectory(root: string, uid: number, agent: string): string {
   return join(root, 'home', String(uid), 'agent', agent);
+}
+
+/**
+ * Where a home of the jail's own is shown; undefined where the Authority shows the host's there. In a container or a service without a
+ * user the home is `/`: a private one there would cover all that the jail has.
+ */
+export function ownHomePlace(view: View, home: string): string | undefined {
+  return home === '/' || view.covering(home) !== undefined ? undefined : home;
+}
+
+/** What of an agent's home at `home` it only reads: not where the view has something of its own, nor above what it may write. */
+export function keptPlaces(view: View, home: string): readonly string[] {
+  return keptParts
+    .map((part) => join(home, part))
+    .filter((path) => view.covering(path) === undefined && view.beneath(path).every(({ access }) => access === 'read'));
 }
 
 /** Who a command is outside; undefined where that is this process's own user. */

@@ -13,9 +13,9 @@ import type { ResolvedAuthority } from './authority-of.js';
 import type { EnforcedView } from './enforced-plan.js';
 
 /** Where agents see the objects. */
-const viewTarget = objectsPath;
+export const viewTarget = objectsPath;
 /** The directory of the view's socket; native/object has the same. */
-const socketTarget = '/run/ctx';
+export const socketTarget = '/run/ctx';
 
 /** Whether an agent misses anything without a view: its policy has a rule about objects. */
 function seesObjects({ policy, identity }: Authority): boolean {
@@ -24,7 +24,8 @@ function seesObjects({ policy, identity }: Authority): boolean {
   );
 }
 
-function obstacle({ view }: Authority): string | undefined {
+/** Why there can be no view in a jail of this Authority. */
+export function viewObstacle({ view }: Authority): string | undefined {
   try {
     accessSync('/dev/fuse', constants.R_OK | constants.W_OK);
   } catch {
@@ -66,7 +67,7 @@ export async function agentViewFor(
   runs: Pick<AgentViewRequest, 'run' | 'runTool' | 'runServer' | 'pending'>,
 ): Promise<OfferedView> {
   if (views === undefined || (tool === undefined && agent === undefined)) return { view: undefined, warnings: [] };
-  const reason = obstacle(authority);
+  const reason = viewObstacle(authority);
   if (reason !== undefined) {
     const isMissed = tool !== undefined || seesObjects(authority);
     return { view: undefined, warnings: isMissed ? [`the agent's tools are not at ${viewTarget}: ${reason}`] : [] };

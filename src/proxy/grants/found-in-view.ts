@@ -44,6 +44,9 @@ const leadingDirectory: FoundEntry = { type: 'directory', mode: 0o755, uid: 0, g
 /** In a tree that a process serves, of which nothing is known until it is: modes and names are what the command finds. */
 const inTree: FoundEntry = { type: 'file', mode: 0o777, uid: 0, gid: 0, target: '', inFork: true };
 
+/** What an agent's jail has beside its surface and mounts; undefined for every other path. */
+export type Beside = (path: string) => { readonly entry: FoundEntry | undefined } | undefined;
+
 type Look = (path: string) => FoundEntry | undefined;
 
 function typeOf(stats: BigIntStats): FoundEntry['type'] {
@@ -52,7 +55,7 @@ function typeOf(stats: BigIntStats): FoundEntry['type'] {
   return stats.isSymbolicLink() ? 'symlink' : 'other';
 }
 
-function onHost(path: string, inFork: boolean): FoundEntry | undefined {
+export function onHost(path: string, inFork: boolean): FoundEntry | undefined {
   try {
     const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });
     if (stats === undefined) return undefined;
@@ -149,6 +152,7 @@ export async function foundInView(
   { authority: { view }, roots }: ResolvedAuthority,
   path: string,
   forkName?: string | undefined,
+  beside: Beside = () => undefined,
 ): Promise<FoundInView> {
   const start = absolutePath(path, place.directory);
   const fork = forkHere(host, place, forkName);
@@ -156,6 +160,8 @@ export async function foundInView(
   const known = new Map<string, FoundEntry | undefined>();
   const wanted = new Set<string>();
   const look: Look = (seen) => {
+    const own = beside(seen);
+    if (own !== undefined) return own.entry ?? (view.beneath(seen).length === 0 ? undefined : leadingDirectory);
     const at = ownPath(view, forked, seen);
     const located = view.locate(at);
     if (located !== undefined && located.entry.of !== 'host') return leadingDirectory;
@@ -168,7 +174,8 @@ export async function foundInView(
     const { uid, gid } = place.owner;
     return root === undefined ? leadingDirectory : { ...leadingDirectory, uid, gid, inFork: true };
   };
-  const isServed = (at: string) => (view.covering(ownPath(view, forked, at))?.of ?? 'host') !== 'host';
+  const isServed = (at: string) =>
+    beside(at) === undefined && (view.covering(ownPath(view, forked, at))?.of ?? 'host') !== 'host';
   // The layers are asked for all that one walk came by, and the walk is taken again with what they say.
   for (;;) {
     const found = walkThrough(look, isServed, start);

@@ -85,6 +85,23 @@ function hostDirectory({ roots, line }: ObjectPlaces, source: string, found: Obj
   return spaces.find(isDirectory) ?? spaces[0] ?? '';
 }
 
+/** Of a path of the objects that is bound: where it is on the host, and whether no line makes it writable. */
+export interface BoundPath {
+  readonly kind: 'home' | 'space';
+  readonly path: string;
+  readonly isKept: boolean;
+}
+
+const keptBy = (kind: ObjectSource['kind']): readonly string[] => (kind === 'home' ? keptParts : objectParts);
+
+/** Undefined for what is the view itself. */
+export function boundPath(places: ObjectPlaces, source: string): BoundPath | undefined {
+  const found = sourceOf(source);
+  if (found === undefined) return undefined;
+  const isKept = keptBy(found.kind).includes(found.rest.split('/')[0] ?? '');
+  return { kind: found.kind, path: join(hostDirectory(places, source, found), found.rest), isKept };
+}
+
 function isDirectory(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
@@ -110,7 +127,7 @@ function boundSource(
 ): ObjectMounts {
   const directory = hostDirectory(places, source, found);
   const path = join(directory, found.rest);
-  const protectedParts = found.kind === 'home' ? [...keptParts] : objectParts;
+  const protectedParts = keptBy(found.kind);
   const isProtected = protectedParts.includes(found.rest.split('/')[0] ?? '');
   const isWritten = granted === 'write' && !isProtected;
   const about = lstatSync(path, { bigint: true, throwIfNoEntry: false });

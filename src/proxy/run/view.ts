@@ -11,7 +11,7 @@ import type { View, ViewEntry } from '../../authority/view.js';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
 import type { CacheRoot, JailIdentity, JailLayer, RepeatedPath, SharedPath } from '../../jail/plan.js';
 import { proxyEnvironment } from '../../network/environment.js';
-import { agentHomeDirectory, keptParts, prepareAgentHome } from '../grants/agent-home.js';
+import { agentHomeDirectory, keptPlaces, ownHomePlace, prepareAgentHome } from '../grants/agent-home.js';
 import type { ResolvedAuthority } from '../grants/authority-of.js';
 import type { EnforcedView } from '../grants/enforced-plan.js';
 import { commandEnvironment } from '../grants/environment.js';
@@ -128,21 +128,14 @@ interface ShownHome {
   readonly readOnly: readonly string[];
 }
 
-/**
- * The home a command may write: the private one, unless the Authority shows the host's own. In a container or a service without a user
- * the home is `/`: a private one there would cover all that the jail has.
- */
+/** The home a command may write: the private one, unless the Authority shows the host's own. */
 function homeOf(view: View, home: string, own: string | AgentHome): ShownHome {
-  if (home === '/' || view.covering(home) !== undefined) {
+  if (ownHomePlace(view, home) === undefined) {
     return { home: view.accessTo(home) === 'write' ? home : '/tmp', shared: [], readOnly: [] };
   }
   const kind = { target: home, access: 'read write' } as const;
   if (typeof own === 'string') return { home, shared: [{ source: own, ...kind, ofFork: true }], readOnly: [] };
-  // Where the view has something of its own at one of them, that is shown; to what it may write in one, all of it has to stay writable.
-  const kept = keptParts
-    .map((part) => posix.join(home, part))
-    .filter((path) => view.covering(path) === undefined && view.beneath(path).every(({ access }) => access === 'read'));
-  return { home, shared: [{ source: own.directory, ...kind }], readOnly: kept };
+  return { home, shared: [{ source: own.directory, ...kind }], readOnly: keptPlaces(view, home) };
 }
 
 /** The agent's own, for commands of its that have a view, unless another was asked for. */

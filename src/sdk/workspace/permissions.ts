@@ -1,7 +1,7 @@
 /** What a command in a directory may do, asked without running one: `ctx surface`, `ctx preamble`, `ctx why`. */
 import { authorityJson } from '../../authority/authority.js';
 import { decideHost, type HostPort } from '../../authority/decide-host.js';
-import { type ExplainedLayer, type ExplainedStep, explainDecision, explainPath } from '../../authority/explain.js';
+import { type ExplainedLayer, type ExplainedStep, explainPath } from '../../authority/explain.js';
 import { printLabel } from '../../authority/label.js';
 import {
   isObjectClass,
@@ -19,9 +19,10 @@ import { judgeAddresses, networkRules } from '../../network/allow-list.js';
 import { literalAddress, parseTarget } from '../../network/host-name.js';
 import { addressesOfHost } from '../../network/own-addresses.js';
 import { resolveByHost } from '../../network/resolve-name.js';
-import { objectFacts } from '../../objects/object-facts.js';
 import { runsWithoutAsking } from '../../proxy/approval/action.js';
 import { judgeCommand } from '../../proxy/approval/decide-request.js';
+import { ownHomePlace } from '../../proxy/grants/agent-home.js';
+import { viewObstacle } from '../../proxy/grants/agent-view.js';
 import type { ResolvedAuthority } from '../../proxy/grants/authority-of.js';
 import { foundInView } from '../../proxy/grants/found-in-view.js';
 import { ownPath } from '../../proxy/grants/own-path.js';
@@ -31,7 +32,9 @@ import type { Host, Place } from '../../proxy/host.js';
 import { resolvedFor } from '../../proxy/run/authority-for.js';
 import type { WorkspaceOptions } from '../options.js';
 import { requestOf } from '../request-of.js';
+import { agentPlaces } from './agent-places.js';
 import { hookAnswer } from './hook-answer.js';
+import { explainObject } from './object-verdict.js';
 
 export type { ResolvedAuthority, Verdict };
 export { authorityJson, coach, printLabel };
@@ -114,8 +117,14 @@ export async function surfaceOf(host: Host, place: Place, options: WorkspaceOpti
 }
 
 export async function preambleOf(host: Host, place: Place, options: WorkspaceOptions): Promise<Preamble> {
-  const { authority, digest, warnings } = await surfaceOf(host, place, options);
-  return { text: preamble(authority), digest, warnings };
+  const { agent, authority, digest, warnings } = await surfaceOf(host, place, options);
+  const { view } = authority;
+  const objects = agent !== undefined && viewObstacle(authority) === undefined;
+  const writable = [
+    ...(ownHomePlace(view, host.home) === undefined ? [] : ['$HOME']),
+    ...(view.covering('/tmp') === undefined ? ['/tmp'] : []),
+  ];
+  return { text: preamble(authority, { objects, writable }), digest, warnings };
 }
 
 const now = (host: Host) => host.now().getTime();
@@ -138,18 +147,21 @@ export async function whyPath(
 ): Promise<WhyPath> {
   const resolved = await surfaceOf(host, place, options);
   const { authority, digest } = resolved;
-  const found = await foundInView(host, place, resolved, asked, options.fork);
   const used = usedSoFarOf(resolved);
+  const places = agentPlaces({ host, place, resolved, now: now(host), used });
+  const found = await foundInView(host, place, resolved, asked, options.fork, places?.beside);
   const use = { host, place, resolved, readonly: options.readonly === true, now: now(host), used };
-  const given = pathVerdict(use, access, found);
+  const shown = places?.verdict(access, found);
+  const given = shown?.verdict ?? pathVerdict(use, access, found);
   const reason = access === 'exec' && given.allowed ? await commandReason(host, resolved, found.path) : undefined;
   const verdict: Verdict =
     reason === undefined ? given : { allowed: false, step: stepOf(reason), code: 'EACCES', reason };
   const { path } = found;
   const hook = await hookAnswer(host, place, options, access, asked);
   const own = ownPath(authority.view, [place.origin, ...resolved.roots], path);
-  const { source, layers, host: behind = null } = explainPath({ authority, path, own, access, verdict, hook });
-  return { path, verdict, source, host: behind, layers, digest };
+  const explained = explainPath({ authority, path, own, access, verdict, hook });
+  const { source, host: behind = null } = shown ?? explained;
+  return { path, verdict, source, host: behind, layers: explained.layers, digest };
 }
 
 /** A name that cannot be looked up now is judged by its name: the process that connects finds the same. */
@@ -189,17 +201,8 @@ export async function whyObject(
   { class: objectClass, name, permission }: ObjectQuestion,
 ): Promise<WhyObject> {
   const resolved = await surfaceOf(host, place, options);
-  const { authority, digest } = resolved;
-  const { uid, gid } = authority.identity;
-  const { verdict, steps } = explainDecision({
-    authority,
-    credential: { uid, gid },
-    class: objectClass,
-    name,
-    permission,
-    object: objectFacts({ root: host.root, uid, system: host.system }, authority, objectClass, name),
-    now: now(host),
-    used: usedSoFarOf(resolved),
-  });
+  const { digest } = resolved;
+  const asker = { host, resolved, now: now(host), used: usedSoFarOf(resolved) };
+  const { verdict, steps } = explainObject(asker, { class: objectClass, name, permission });
   return { verdict, steps, digest };
 }
