@@ -71,4 +71,38 @@ forEachUser((user) => {
     const missing = await stage.ctx(project, ['exec', '--agent', 'boxed', '--', 'env']);
     assert.equal(missing.code, 127, 'a program of the host, which is not in the root');
   });
+
+  test('its root may be the one in its home: empty at first, with a system of its mounts, and filled by its operator', async () => {
+    const project = stage.project('echo hello > file');
+    const root = `/ctx/home/${user.uid}/agent/homed/root`;
+    const system = ['/usr', '/bin', '/lib', '/lib64'].map((path) => `${path}\t${path}\tro\trbind\n`).join('');
+    await ok(stage, project, ['agent', 'new', 'homed']);
+    await ok(stage, project, ['agent', 'set', 'homed', 'root', root]);
+    await ok(stage, project, ['agent', 'set', 'homed', 'mount', `${system}${project}\t/workspace\trw\trbind\n`]);
+    await ok(stage, project, ['agent', 'set', 'homed', 'cwd', '/workspace']);
+    const said = async (script: string) => {
+      const { stdout, stderr } = await stage.ctx(project, ['exec', '--agent', 'homed', '--', 'sh', '-c', script]);
+      return stdout + stderr;
+    };
+    assert.equal(
+      await said('pwd; cat file; ls -d /opt /etc/release 2> /dev/null; ls $HOME/root'),
+      '/workspace\nhello\n',
+    );
+    stage.shell(
+      `${stage.store}/ctx/home/${user.uid}/agent/homed/root`,
+      'mkdir -p etc opt/own && echo mine > etc/release && echo own > opt/own/file && ln -s own opt/link && echo top > top',
+    );
+    const shown = await said(
+      'cat /etc/release /opt/own/file /opt/link/file /top; for at in /etc/x /opt/own/x /top; do (echo x > $at) 2> /dev/null && echo wrote; done',
+    );
+    assert.equal(shown, 'mine\nown\nown\ntop\n');
+    const why = async (access: string, path: string) =>
+      (await stage.ctx(project, ['why', '--agent', 'homed', access, path])).stdout.split('\n')[0];
+    assert.equal(await why('read', '/opt/link/file'), 'read /opt/own/file: allowed');
+    assert.equal(await why('write', '/opt/own/file'), 'write /opt/own/file: refused (EROFS)');
+    await ok(stage, project, ['agent', 'set', 'homed', 'root', '/ctx/shared']);
+    const { code, stderr } = await stage.ctx(project, ['exec', '--agent', 'homed', '--', 'true']);
+    assert.match(stderr, /of the objects only \/ctx\/home\/\d+\/agent\/homed\/root can be its root/);
+    assert.equal(code, 13);
+  });
 });

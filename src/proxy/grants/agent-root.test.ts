@@ -9,6 +9,7 @@ import { rootOf, rootView } from './agent-root.js';
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'ctx-root-')));
 after(() => rmSync(base, { recursive: true }));
 const root = join(base, 'root');
+const place = { source: root, directory: root };
 for (const directory of ['usr/bin', 'etc', 'home/ada', 'home/bob', 'dev', 'tmp', 'var/lib', 'var/tmp']) {
   mkdirSync(join(root, directory), { recursive: true });
 }
@@ -17,11 +18,12 @@ symlinkSync('usr/bin', join(root, 'bin'));
 symlinkSync('/elsewhere', join(root, 'srv'));
 symlinkSync(root, join(base, 'link'));
 
-const agent = (name: string, at: string) => ({ name, root: at }) as Agent;
+const agent = (name: string, at: string) => ({ name, root: at, identity: { uid: 7 } }) as Agent;
+const rootFor = (line: readonly Agent[], hidden: readonly string[]) => rootOf(line, hidden, '/objects');
 
 describe('a root of an agent’s own', () => {
   it('is shown entry by entry, read-only, with its links as they are and without what a jail makes itself', () => {
-    const { mounts, links } = rootView(root, []);
+    const { mounts, links } = rootView(place, []);
     assert.deepEqual(
       mounts.map(({ source, target, mode }) => [source, target, mode]),
       ['/etc', '/file', '/home', '/usr', '/var/lib'].map((path) => [`${root}${path}`, path, 'ro']),
@@ -33,7 +35,7 @@ describe('a root of an agent’s own', () => {
   });
 
   it('is opened along the way to what is mounted in it, and not beside that way', () => {
-    const { mounts, links } = rootView(root, ['/home/ada/project', '/srv/data', '/usr/bin']);
+    const { mounts, links } = rootView(place, ['/home/ada/project', '/srv/data', '/usr/bin']);
     assert.deepEqual(
       mounts.map(({ target }) => target),
       ['/etc', '/file', '/home/bob', '/var/lib'],
@@ -46,14 +48,38 @@ describe('a root of an agent’s own', () => {
   });
 
   it('is canonical, the same for children, and never where ctx keeps its files', () => {
-    assert.equal(rootOf([agent('a', '/')], []), undefined);
-    assert.equal(rootOf([], []), undefined);
-    assert.equal(rootOf([agent('a', join(base, 'link')), agent('b', '/')], []), root);
-    assert.equal(rootOf([agent('a', root), agent('b', root)], []), root);
-    assert.throws(() => rootOf([agent('a', root), agent('b', '/usr')], []), { code: 'EACCES' });
-    assert.throws(() => rootOf([agent('a', '/'), agent('b', root)], []), { code: 'EACCES' });
-    assert.throws(() => rootOf([agent('a', '/no/such')], []), { code: 'ENOENT' });
-    assert.throws(() => rootOf([agent('a', '/proc/self')], []), { code: 'EINVAL' });
-    assert.throws(() => rootOf([agent('a', root)], [base]), { code: 'EACCES' });
+    assert.equal(rootFor([agent('a', '/')], []), undefined);
+    assert.equal(rootFor([], []), undefined);
+    assert.equal(rootFor([agent('a', join(base, 'link')), agent('b', '/')], [])?.directory, root);
+    assert.deepEqual(rootFor([agent('a', root), agent('b', root)], []), place);
+    assert.throws(() => rootFor([agent('a', root), agent('b', '/usr')], []), { code: 'EACCES' });
+    assert.throws(() => rootFor([agent('a', '/'), agent('b', root)], []), { code: 'EACCES' });
+    assert.throws(() => rootFor([agent('a', '/no/such')], []), { code: 'ENOENT' });
+    assert.throws(() => rootFor([agent('a', '/proc/self')], []), { code: 'EINVAL' });
+    assert.throws(() => rootFor([agent('a', root)], [base]), { code: 'EACCES' });
+  });
+
+  it('may be the part of its home that is for it, also before that is made, and nothing else of the objects', () => {
+    const own = '/ctx/home/7/agent/a/root';
+    const found = rootFor([agent('a', own), agent('b', '/')], ['/objects']);
+    assert.deepEqual(found, { source: own, directory: '/objects/home/7/agent/a/root' });
+    assert.deepEqual(rootView({ source: own, directory: join(base, 'later') }, []), { mounts: [], links: [] });
+    const { mounts, links } = rootView({ source: own, directory: root }, ['/home/ada', '/usr', '/etc']);
+    assert.deepEqual(
+      mounts.map(({ source, target }) => [source, target]),
+      ['/file', '/home/bob', '/var/lib'].map((path) => [`${own}${path}`, path]),
+    );
+    assert.deepEqual(
+      links.map(({ target }) => target),
+      ['usr/bin', '/elsewhere'],
+    );
+    for (const other of [
+      '/ctx',
+      '/ctx/home/7/agent/a',
+      '/ctx/home/7/agent/b/root',
+      `${own}/usr`,
+      '/ctx/home/8/agent/a/root',
+    ])
+      assert.throws(() => rootFor([agent('a', other)], []), { code: 'EACCES' }, other);
   });
 });

@@ -20,7 +20,7 @@ import { visible } from '../../base/visible-text.js';
 import { shiftedCount } from '../../jail/id-maps.js';
 import type { Link } from '../../jail/plan.js';
 import type { Host, Place } from '../host.js';
-import { rootOf } from './agent-root.js';
+import { type AgentRoot, rootOf } from './agent-root.js';
 import type { AskedUser } from './asked-user.js';
 import { authorityOfLine, lineageOf, rootAround, withReadOnlyParts } from './line-authority.js';
 import { operatorMountsAt } from './operator-file.js';
@@ -123,8 +123,8 @@ function refuseGrantsBesideAgent({ agent, grants }: AuthorityRequest): void {
 }
 
 /** Of an Authority's mounts, those that are not its root's own. */
-function isBesideRoot(root: string | undefined): (mount: Mount) => boolean {
-  return ({ source, target }) => root === undefined || source !== rebase(target, '/', root);
+function isBesideRoot(root: AgentRoot | undefined): (mount: Mount) => boolean {
+  return ({ source, target }) => root === undefined || source !== rebase(target, '/', root.source);
 }
 
 function isDirectory(path: string): boolean {
@@ -181,7 +181,7 @@ export async function resolveAuthority(host: Host, request: AuthorityRequest): P
   const { place, agent } = request;
   refuseGrantsBesideAgent(request);
   const line = agent === undefined ? [] : await lineageOf(host, agent);
-  const root = rootOf(line, host.hidden);
+  const root = rootOf(line, host.hidden, host.root);
   const said: string[] = [];
   const reads = new Map(
     line.map(({ name, additionalReads }) => [

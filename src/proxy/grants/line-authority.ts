@@ -16,7 +16,7 @@ import { ErrnoError } from '../../base/errno.js';
 import { lineageDepth } from '../../base/limits/objects.js';
 import { visible } from '../../base/visible-text.js';
 import type { Host } from '../host.js';
-import { type RootView, rootView } from './agent-root.js';
+import { type AgentRoot, type RootView, rootView } from './agent-root.js';
 import { refuseForeignHomes, refuseUnsharedSpaces } from './object-mounts.js';
 import { presentMounts } from './operator-file.js';
 import { checkedPlace } from './surface-at.js';
@@ -26,8 +26,8 @@ export interface LineFacts {
   /** Of the task, with what this agent of the line adds. */
   surfaceOf(agent: Agent): Surface;
   readonly operator: readonly Mount[];
-  /** Canonical; undefined where it is the host's own. */
-  readonly root: string | undefined;
+  /** Undefined where it is the host's own. */
+  readonly root: AgentRoot | undefined;
   readonly warnings: string[];
 }
 
@@ -60,7 +60,12 @@ export function excessOf(error: unknown): LineExcess | undefined {
 }
 
 /** The root of the agents' own, around what else is shown. */
-export function rootAround(host: Host, root: string | undefined, surface: Surface, mounts: readonly Mount[]): RootView {
+export function rootAround(
+  host: Host,
+  root: AgentRoot | undefined,
+  surface: Surface,
+  mounts: readonly Mount[],
+): RootView {
   if (root === undefined) return { mounts: [], links: [] };
   const shown = surfaceEntries(surface).map(({ path }) => path);
   return rootView(root, [...shown, ...mounts.map(({ target }) => target), host.home]);
