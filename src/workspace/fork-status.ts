@@ -5,6 +5,7 @@ import { diffedBytesAtOnce } from '../base/limits/store.js';
 import type { Host } from '../proxy/host.js';
 import { forkChanges, readChanges, standingClashes, type TextChange } from '../vault/forks/changes.js';
 import { findCheckpoint } from '../vault/forks/checkpoint.js';
+import { withRenames } from '../vault/forks/renames.js';
 import { workspaceRoot } from '../vault/store/layout.js';
 import { refuseForeign } from '../vault/store/root-paths.js';
 import { trashCount } from '../vault/store/trash.js';
@@ -69,12 +70,13 @@ async function statusOf(
 ): Promise<ForkStatus> {
   const { meta } = fork;
   const moment = since === undefined ? undefined : findCheckpoint(fork, since);
+  const found = await forkChanges(fork, moment, about);
   return {
     origin: fork.vault.origin,
     vault: fork.id,
     fork: fork.name,
     layers: meta.base.length + meta.deltas.length,
-    changes: await forkChanges(fork, moment, about),
+    changes: running.length === 0 ? await withRenames(fork, found, moment) : found,
     clashes: await standingClashes(fork),
     checkpoints: meta.checkpoints.length,
     temporary: await temporaryOf(fork),

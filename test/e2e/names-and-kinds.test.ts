@@ -44,6 +44,42 @@ forUsersInTurn((user, turn) => {
     assert.deepEqual([code, stdout], [0, `${project}\n`], stderr);
   });
 
+  turn.test(
+    'a file of equal content under another name is said to be renamed, by a command and in what is pending',
+    async () => {
+      const project = stage.project('mkdir d; seq 100 > d/kept; seq 200 > gone; seq 300 > edited; : > empty');
+      const said = async (script: string) => {
+        const { changes } = await stage.exec(project, ['sh', '-c', script]);
+        return changes.map(({ kind, path, renamedFrom = '' }) => `${kind} ${path} ${renamedFrom}`.trim());
+      };
+      const moved = await said(
+        'mkdir e; mv d/kept e; mv gone "new\tname"; mv empty void; mv edited e/edited; echo x >> e/edited',
+      );
+      const pending = [
+        ...['deleted d/kept', 'added e', 'added e/edited', 'added e/kept d/kept', 'deleted edited', 'deleted empty'],
+        ...['deleted gone', 'added new\tname gone', 'added void'],
+      ];
+      assert.deepEqual(moved.sort(), pending.sort());
+      assert.deepEqual((await said('mv e/kept again')).sort(), ['added again e/kept', 'restored e/kept']);
+      const { stdout } = await stage.ctx(project, ['diff', '--names']);
+      assert.match(stdout, /^ {2}A again {2}292 B, renamed from d\/kept$/m);
+      assert.match(stdout, /^ {2}A new\\tname {2}692 B, renamed from gone$/m);
+      const since = await stage.json(project, ['diff', '--since', '2']);
+      assert.deepEqual(
+        (since['changes'] as { path: string; renamedFrom?: string }[]).map(({ path, renamedFrom }) => [
+          path,
+          renamedFrom,
+        ]),
+        [
+          ['again', 'e/kept'],
+          ['e/kept', undefined],
+        ],
+      );
+      assert.equal((await stage.json(project, ['apply']))['done'], true);
+      assert.equal(stage.shell(project, 'cat again | wc -l; ls d'), '100\n');
+    },
+  );
+
   turn.test('file names with every kind of character survive import, command and apply', async () => {
     const all = names.map((name) => quoted(`./${name}`)).join(' ');
     const project = stage.project(

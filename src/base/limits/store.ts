@@ -87,6 +87,10 @@ export const countedChanges = 1000;
 /** Directories that are not listed in full, in the warnings of one report. */
 export const unlistedShown = 5;
 
+/** Files, and their bytes, that are read to find out which were renamed: a few milliseconds at the end of a command. */
+export const renamedFiles = 1000;
+export const renamedBytes = 32 * 1024 * 1024;
+
 /** Files whose text `ctx diff` compares; the rest are listed by name, and `ctx diff PATH...` shows them. */
 export const filesDiffedAtOnce = 300;
 

@@ -40,6 +40,8 @@ describe('a change as people read it', () => {
 
   it('is coloured by its kind, the remark dimmed', () => {
     assert.deepEqual(changeLines([change('a')], named), ['  <green>A a</>  <dim>12 B</>']);
+    const renamed = { ...change('a'), renamedFrom: 'b\n' };
+    assert.deepEqual(changeLines([renamed], named), ['  <green>A a</>  <dim>12 B, renamed from b\\n</>']);
   });
 
   it("sums git's own files up in one line, first", () => {

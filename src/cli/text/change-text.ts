@@ -22,12 +22,13 @@ export function sizeText(bytes: number): string {
   return `${value < 9.95 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
-function remark({ kind, type, size, content, mode, unlisted }: CommandChange): string {
+function remark({ kind, type, size, content, mode, unlisted, renamedFrom }: CommandChange): string {
   if (unlisted !== undefined) return `${unlisted} or more entries below it, too many or too deep to list`;
   if (kind === 'modified' && !content) return `mode ${mode.toString(8)}`;
   if (type === 'directory') return '';
   if (type !== 'file') return type;
-  return kind === 'deleted' || kind === 'restored' ? '' : sizeText(size);
+  if (kind === 'deleted' || kind === 'restored') return '';
+  return renamedFrom === undefined ? sizeText(size) : `${sizeText(size)}, renamed from ${visible(renamedFrom)}`;
 }
 
 /** Git's bookkeeping is one line to people: who commits does not think of the object database. */

@@ -47,6 +47,7 @@ const changeMembers = {
   stamp: text,
   path: text,
   unlisted: whole,
+  renamedFrom: text,
 } satisfies Members<Envelope['changes'][number]>;
 
 const connectionMembers = {
@@ -160,7 +161,7 @@ const onFork = {
   keptJail: orNull(text),
   checkpoint: orNull(whole),
   roots: list(text),
-  changes: list(object(changeMembers, ['unlisted'])),
+  changes: list(object(changeMembers, ['unlisted', 'renamedFrom'])),
   beside: list(text),
   besideCount: whole,
   pending: whole,

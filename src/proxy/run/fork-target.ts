@@ -5,6 +5,7 @@ import { commandsBesideNamed } from '../../base/limits/commands.js';
 import { isLiveTouched } from '../../vault/fork-trees.js';
 import { type CommandReport, reportOf } from '../../vault/forks/changes.js';
 import { noteTrees } from '../../vault/forks/checkpoint.js';
+import { withRenames } from '../../vault/forks/renames.js';
 import { stateAfter, stateBefore } from '../../vault/forks/state-digest.js';
 import type { Arrived } from '../../vault/store/arrivals.js';
 import { readForkMeta } from '../../vault/store/fork-meta.js';
@@ -132,7 +133,10 @@ async function seenOf(
   const touched = isLiveTouched(now);
   const [all, state] = await Promise.all([reportOf(now, touched, isStill), isStill ? stateAfter(now, touched) : null]);
   const { clashes } = now.meta;
-  const after = { ...all, clashes, entered, changes: changesBetween(before, all.changes) };
+  const own = changesBetween(before, all.changes);
+  // Beside others what is read is not yet what it will be.
+  const named = isStill ? await withRenames(now, own, now.meta) : own;
+  const after = { ...all, clashes, entered, changes: named };
   const changes = after.changes.map(({ kind, path }) => `${kind} ${path}`);
   return {
     facts: { changes, stateAfter: state, ...besideFacts(beside) },

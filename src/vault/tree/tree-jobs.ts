@@ -23,6 +23,8 @@ export interface Change {
   readonly path: string;
   /** A directory that is so deep that its entries are not listed: how many there are below it, at least. Not there otherwise. */
   readonly unlisted?: number | undefined;
+  /** Of an added file: the deleted one of equal content that it was (`forks/renames`). Not there otherwise. */
+  readonly renamedFrom?: string | undefined;
 }
 
 export interface FoldedChange extends Change {
