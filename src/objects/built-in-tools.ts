@@ -87,7 +87,7 @@ export const builtInTools: readonly BuiltInTool[] = Object.freeze([
   },
   {
     name: 'shell.exec',
-    description: 'Runs a shell command on the same fork, with the same grants, in a jail of its own.',
+    description: 'Runs a shell command where it is called: in the same jail, on the same fork, with the same grants.',
     input: object(
       {
         cmd: { type: 'string', minLength: 1 },
