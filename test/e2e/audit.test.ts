@@ -76,7 +76,9 @@ forEitherUser((user) => {
     assert.deepEqual(await records('--as', 'reviewer'), []);
     await call(['audit', 'query', '--as', 'reviewer', '--agent', 'coder'], 13);
     await call(['audit', 'show', '--as', 'reviewer', 'agent/coder:2'], 13);
-    await call(['audit', 'show', '--as', 'reviewer', 'person:2'], 13);
+    const env = { CTX_DATA: `${project}-store`, HOME: `${project}-home` };
+    const { stderr } = await stage.ctx(project, ['audit', 'show', '--as', 'reviewer', 'person:2'], { env });
+    assert.match(stderr, /\(EACCES\)\n.*no policy grants the records of the host and of the person/);
     await call(['agent', 'set', 'reviewer', 'policy', 'allow reviewer_t agent:coder read']);
     assert.equal((await records('--as', 'reviewer', '--agent', 'coder')).length, 2);
     await call(['audit', 'show', '--as', 'reviewer', 'person:2'], 13);

@@ -101,7 +101,9 @@ export class AuditRecord {
       operation: 'ctx audit',
       path: chain,
       reason: `agent ${this.#options.as} may not read the records of ${chain}`,
-      remedy: `an operator can add to its policy: allow TYPE ${chain.replace('/', ':')} read`,
+      remedy: chain.startsWith('agent/')
+        ? `an operator can add to its policy: allow TYPE agent:${chain.slice('agent/'.length)} read`
+        : 'no policy grants the records of the host and of the person: an operator reads them without --as',
     });
   }
 
