@@ -119,7 +119,9 @@ describe('a call that comes as a line', () => {
     await one.end();
     const two = await connected(call, one.calls);
     assert.deepEqual(await two.ask({ input: { y: 2, x: 1 }, tool: 't', op: 'call', id: 'a' }), first);
-    fails('EINVAL')(await two.ask({ ...request, tool: 'other' }));
+    assert.deepEqual(await two.ask({ ...request, attempt: 2 }), first, 'a member that is not known says nothing');
+    for (const other of [{ tool: 'other' }, { input: { x: 1 } }, { directory: '/d' }])
+      fails('EINVAL')(await two.ask({ ...request, ...other }));
     assert.equal(made, 1);
     for (let count = 1; count < lineResults; count += 1) await two.ask({ id: `n${count}`, op: 'call', tool: 't' });
     assert.deepEqual([await two.ask(request), made], [first, lineResults], 'so many are known');

@@ -160,13 +160,16 @@ export class LineCalls {
   }
 
   #call(id: string, request: Request, say: Say, own: Set<AbortController>): Promise<Answer> {
-    const digest = sha256(canonicalJson(request as Readonly<Record<string, Json>>));
+    const tool = textIn(request, 'tool');
+    const directory = request['directory'] === undefined ? undefined : textIn(request, 'directory');
+    const input = JSON.stringify(request['input'] ?? {});
+    // Members that are not known say nothing: a retry may have more or fewer of them.
+    const meant = { tool, directory: directory ?? null, input: (request['input'] ?? {}) as Json };
+    const digest = sha256(canonicalJson(meant));
     const known = this.#known.get(id);
     if (known !== undefined) {
       return known.digest === digest ? known.result : refuse('EINVAL', 'this id was already used for another request');
     }
-    const tool = textIn(request, 'tool');
-    const directory = request['directory'] === undefined ? undefined : textIn(request, 'directory');
     if (this.#running.size >= viewCalls) refuse('EAGAIN', `${viewCalls} calls are running; wait for one to end`);
     const controller = new AbortController();
     own.add(controller);
@@ -176,7 +179,6 @@ export class LineCalls {
       const said = typeof bytes === 'string' ? bytes : decoders[stream].write(bytes);
       return said === '' ? undefined : say({ id, type: 'output', stream, text: said });
     };
-    const input = JSON.stringify(request['input'] ?? {});
     const result = this.#services
       .call({ tool, input, directory, print, signal: controller.signal })
       .then(({ exitCode, error, reason }): Answer => {
