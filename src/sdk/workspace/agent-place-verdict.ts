@@ -47,13 +47,14 @@ function grantFor(path: string): Grant | undefined {
   return { class: 'shared', name: first, permission: 'read' };
 }
 
-const nothingThere = (access: PathAccess, { entry, above }: FoundInView) =>
+/** No file, and for a write no directory to make it in. */
+export const isNothingThere = (access: PathAccess, { entry, above }: FoundInView) =>
   entry === undefined && (access !== 'write' || above === undefined);
 
 /** Of a path of the objects. */
 export function verdictInView(asker: PlaceAsker, access: PathAccess, found: FoundInView): Verdict {
   const { path, entry } = found;
-  if (nothingThere(access, found)) {
+  if (isNothingThere(access, found)) {
     const grant = grantFor(path);
     const decided = grant === undefined ? allowed : objectVerdict(asker, grant);
     return refuse('ENOENT', decided.allowed ? { kind: 'no such path', path } : decided.reason);
@@ -106,7 +107,7 @@ export function verdictInDirectory(
     if (!decided.allowed) return decided;
   }
   if (access === 'write' && shown.isKept) return refuse('EROFS', { kind: 'kept read-only', path });
-  if (nothingThere(access, found)) return refuse('ENOENT', { kind: 'no such path', path });
+  if (isNothingThere(access, found)) return refuse('ENOENT', { kind: 'no such path', path });
   const about = entry ?? above;
   if (access === 'exec' && about?.type !== 'file') {
     return refuse('EACCES', {

@@ -16,7 +16,13 @@ import { ownerOfFiles } from '../../proxy/grants/jail-identity.js';
 import { boundPath } from '../../proxy/grants/object-mounts.js';
 import type { PathAccess } from '../../proxy/grants/path-verdict.js';
 import { nameFromText, textFromName } from '../../vfs/names.js';
-import { type PlaceAsker, type ShownDirectory, verdictInDirectory, verdictInView } from './agent-place-verdict.js';
+import {
+  isNothingThere,
+  type PlaceAsker,
+  type ShownDirectory,
+  verdictInDirectory,
+  verdictInView,
+} from './agent-place-verdict.js';
 
 export interface PlaceVerdict {
   readonly verdict: Verdict;
@@ -130,6 +136,8 @@ export function agentPlaces(asker: PlaceAsker): AgentPlaces | undefined {
       }
       const { directory } = shown;
       const entry = view.covering(found.path);
+      // Where the home has nothing at a path the person's own is meant: what would show that is said.
+      if (entry === undefined && isNothingThere(access, found)) return undefined;
       const how = entry?.access === 'write' ? 'rw' : 'ro';
       const source = entry === undefined ? `home of agent ${agent.name}` : `${entry.origin} ${entry.target} (${how})`;
       return { verdict: late ?? verdictInDirectory(asker, directory, access, found), source, host: directory.path };
