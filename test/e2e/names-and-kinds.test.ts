@@ -162,6 +162,7 @@ forUsersInTurn((user, turn) => {
   turn.test(
     'where a name has to be text such a word is refused, and nothing is shown or made in another place',
     async () => {
+      stage.makeDirectory('typed too');
       const project = stage.makeDirectory('typed too/project');
       const calls = [
         ...[
