@@ -24,6 +24,7 @@ export type ErrnoCode =
   | 'EMLINK'
   | 'ENAMETOOLONG'
   | 'ENODATA'
+  | 'ENFILE'
   | 'ENODEV'
   | 'ENOENT'
   | 'ENOEXEC'
@@ -153,6 +154,9 @@ const systemRemedies: Readonly<Record<string, string>> = {
   ENOSPC: fullDiskRemedy,
   EDQUOT: 'remove files of yours on the filesystem of that path: the most that you may have there is reached (quota)',
   EFBIG: 'raise the limit of file sizes (ulimit -f)',
+  EMFILE: 'raise the limit of open files (ulimit -n)',
+  ENFILE: 'end other programs: this machine has too many files open',
+  ENOMEM: 'end other processes: this machine has no memory left',
 };
 
 /** Wraps what the operating system said, so that a caller sees one error type only. */
@@ -180,10 +184,15 @@ const diskCodes: ReadonlySet<string> = new Set<ErrnoCode>([
   'EPERM',
 ]);
 
+/** What this process, or this machine, may have no more of, whatever it is asked for. */
+const usedUpCodes: ReadonlySet<string> = new Set<ErrnoCode>(['EMFILE', 'ENFILE', 'ENOMEM']);
+
 /**
- * A full, failing or closed disk is not a defect of ours, also where the code that wrote did not foresee it. Other errors stay
- * what they are.
+ * A full, failing or closed disk is not a defect of ours, also where the code that wrote did not foresee it; nor are too many open files,
+ * or no memory left. Other errors stay what they are.
  */
-export function orDiskError(error: unknown): unknown {
-  return isSystemError(error) && diskCodes.has(error.code) ? fromSystemError(error, 'write') : error;
+export function orSystemError(error: unknown): unknown {
+  if (!isSystemError(error)) return error;
+  if (diskCodes.has(error.code)) return fromSystemError(error, 'write');
+  return usedUpCodes.has(error.code) ? fromSystemError(error, 'open') : error;
 }

@@ -25,7 +25,7 @@ import { readJsonFile, readWholeJson, writeFileAtomic } from './atomic-file.js';
 import { buildOf } from './build.js';
 import { canonicalAncestor, canonicalPath } from './canonical-path.js';
 import { identityOf, isIdentity, openWithoutLinks } from './directory-identity.js';
-import { type ErrnoCode, ErrnoError, exitCodeFor, fromSystemError, hasCode, orDiskError } from './errno.js';
+import { type ErrnoCode, ErrnoError, exitCodeFor, fromSystemError, hasCode, orSystemError } from './errno.js';
 import { freshDirectory, inParent } from './fresh-directory.js';
 import { cacheDirectory, checkInstallation, installedBuild, watchInstallation } from './installation.js';
 import { exactSize, parseSize } from './size-text.js';
@@ -292,9 +292,9 @@ describe('an error', () => {
         () => fromSystemError(other, 'x'),
         (error) => error === other,
       );
-    for (const code of ['EDQUOT', 'EIO', 'ENOSPC', 'EROFS', 'EACCES', 'EPERM'])
-      assert.ok(orDiskError(system(code)) instanceof ErrnoError, code);
-    for (const other of [system('ENOENT'), new TypeError('x'), undefined]) assert.equal(orDiskError(other), other);
+    for (const code of ['EDQUOT', 'EIO', 'ENOSPC', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ENOMEM'])
+      assert.ok(orSystemError(system(code)) instanceof ErrnoError, code);
+    for (const other of [system('ENOENT'), new TypeError('x'), undefined]) assert.equal(orSystemError(other), other);
     assert.deepEqual(
       [
         hasCode(system('EIO'), 'EIO'),

@@ -11,7 +11,7 @@
  * `child_process` nor `crypto` nor anything of the jail. Promises: whatever comes in, the answer is one that the harness understands; whatever goes
  * wrong, it is deny; every denial is in the record, or its reason says why it is not.
  */
-import { ErrnoError, orDiskError } from '../base/errno.js';
+import { ErrnoError, orSystemError } from '../base/errno.js';
 import { hookInputMilliseconds, hookMilliseconds } from '../base/limits/decisions.js';
 import { visible } from '../base/visible-text.js';
 import { taskGrants } from './authority-grants.js';
@@ -60,7 +60,7 @@ function cut(text: string): string {
 }
 
 function reasonOf(thrown: unknown): string {
-  const error = orDiskError(thrown);
+  const error = orSystemError(thrown);
   if (!(error instanceof ErrnoError)) return 'this is a bug in ctx, please report it';
   const place = error.path === undefined ? '' : ` ${error.path}`;
   return cut(`${error.operation}${place}: ${error.reason} (${error.code})`);

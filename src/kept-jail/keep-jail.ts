@@ -154,6 +154,8 @@ export async function keepJail(
     });
     clients.set(socket, serve(socket, { jail, isOwn, stop }));
   });
+  // A process that is out of descriptors takes no connection: that client goes on without, and we go on.
+  server.on('error', () => undefined);
   const forgetEnding = onEnding(ending, stop);
   try {
     await listenAlone(server, place, jail.origin);

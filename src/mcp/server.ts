@@ -4,7 +4,7 @@
  */
 import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
 import type { CallToolResult, ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js';
-import { ErrnoError, hasCode, orDiskError } from '../base/errno.js';
+import { ErrnoError, hasCode, orSystemError } from '../base/errno.js';
 import { toolProgressMilliseconds } from '../base/limits/commands.js';
 import { version } from '../base/version.js';
 import type { Asked } from '../sdk/operator/approvals.js';
@@ -114,7 +114,7 @@ async function call(serving: McpServing, run: (context: Context) => Promise<Tool
       },
     });
   } catch (thrown) {
-    const error = orDiskError(thrown);
+    const error = orSystemError(thrown);
     if (error instanceof ErrnoError) return refusal(error);
     throw error;
   } finally {

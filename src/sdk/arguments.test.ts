@@ -328,6 +328,7 @@ describe('a face of the SDK', () => {
       later: { takes: [(value) => assert.equal(value, 1)], atOnce: false },
       atOnce: { takes: [], atOnce: true, gives: { name: 'given', methods: { own: { takes: [], atOnce: true } } } },
       throwing: { takes: [], atOnce: false },
+      failing: { takes: [], atOnce: false },
       promised: { takes: [], atOnce: false, gives: { name: 'given', methods: { own: { takes: [], atOnce: true } } } },
     },
     parts: { part: { name: 'part', methods: { own: { takes: [], atOnce: true } } } },
@@ -340,6 +341,9 @@ describe('a face of the SDK', () => {
     promised = async () => new Given();
     throwing = (): Promise<void> => {
       throw new RangeError('at once');
+    };
+    failing = async (): Promise<void> => {
+      throw Object.assign(new Error('EMFILE: too many open files, scandir'), { code: 'EMFILE', syscall: 'scandir' });
     };
     hidden = () => 'hidden';
   }
@@ -360,6 +364,7 @@ describe('a face of the SDK', () => {
     assert.equal(await face.later(1), 1);
     await assert.rejects(face.later(2), { code: 'EINVAL' });
     await assert.rejects(face.throwing(), RangeError);
+    await assert.rejects(face.failing(), { name: 'ErrnoError', code: 'EMFILE', operation: 'open' });
     await assert.rejects((face.later as (...given: number[]) => Promise<number>)(1, 2), { code: 'EINVAL' });
     assert.throws(() => (face.atOnce as (...given: number[]) => unknown)(1), { code: 'EINVAL' });
     for (const given of [face.part, face.atOnce(), await face.promised()]) {

@@ -2,7 +2,7 @@
  * The SDK's objects as a program gets them: every call is compared with its entry before anything starts. An entry is data: the
  * shapes of a method's arguments, and whether it answers at once. What has no entry is not there.
  */
-import { ErrnoError } from '../base/errno.js';
+import { ErrnoError, orSystemError } from '../base/errno.js';
 import type { Shape } from '../base/shape.js';
 
 export interface MethodEntry<Takes extends readonly Shape[] = readonly Shape[], AtOnce extends boolean = boolean> {
@@ -85,6 +85,10 @@ function faceOf(target: object, member: string, value: unknown, entries: Entries
   return (...given: readonly unknown[]) => called(target, value, `${entries.name}.${member}`, entry, given);
 }
 
+function asOurs(error: unknown): never {
+  throw orSystemError(error);
+}
+
 /** What a method finds out before it begins to wait comes as all of its failures do. */
 function answerOf(
   target: object,
@@ -92,11 +96,11 @@ function answerOf(
   { atOnce }: MethodEntry,
   given: readonly unknown[],
 ): unknown {
-  if (atOnce) return Reflect.apply(method, target, given);
   try {
-    return Reflect.apply(method, target, given);
+    const answer = Reflect.apply(method, target, given) as unknown;
+    return atOnce ? answer : (answer as Promise<unknown>).catch(asOurs);
   } catch (error) {
-    return Promise.reject(error);
+    return atOnce ? asOurs(error) : Promise.reject(orSystemError(error));
   }
 }
 

@@ -1,5 +1,5 @@
 /** What a person does with a fork after a command: look, keep, forget. Each locks the fork, and is in the record. */
-import { ErrnoError, orDiskError } from '../base/errno.js';
+import { ErrnoError, orSystemError } from '../base/errno.js';
 import { countedChanges } from '../base/limits/store.js';
 import { type Host, placeOf } from '../proxy/host.js';
 import { recordInterrupted } from '../proxy/run/interrupted-run.js';
@@ -92,7 +92,7 @@ async function tidyAfter(host: Host, fork: OpenFork): Promise<void> {
   try {
     await tidy(fork);
   } catch (thrown) {
-    const error = orDiskError(thrown);
+    const error = orSystemError(thrown);
     if (!(error instanceof ErrnoError)) throw error;
     const why = `${error.reason} (${error.code})`;
     host.warn?.(`done, but the store could not be tidied up: ${why}; run ctx gc once that is solved`);

@@ -4,7 +4,7 @@
  */
 import type { RecordEntry, Recorder } from '../audit/record.js';
 import type { Json } from '../base/canonical-json.js';
-import { ErrnoError, orDiskError } from '../base/errno.js';
+import { ErrnoError, orSystemError } from '../base/errno.js';
 import { listedChanges } from '../base/limits/store.js';
 import type { Host } from '../proxy/host.js';
 import { countSteps } from '../vault/tree/steps.js';
@@ -56,7 +56,7 @@ const countOf = (steps: readonly Step[]): Readonly<Record<string, Json>> =>
   steps.some(({ unlisted }) => unlisted !== undefined) ? { stepCount: countSteps(steps) } : {};
 
 function failure(thrown: unknown): Readonly<Record<string, Json>> {
-  const error = orDiskError(thrown);
+  const error = orSystemError(thrown);
   return error instanceof ErrnoError
     ? { error: error.code, reason: error.reason }
     : { error: 'EIO', reason: error instanceof Error ? error.message : String(error) };

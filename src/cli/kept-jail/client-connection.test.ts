@@ -125,6 +125,15 @@ describe('a call of a client', () => {
       }
     }
   });
+
+  it('is refused, and the kept jail goes on, where this process has too many files open', async () => {
+    const exec: Exec = async () => {
+      throw Object.assign(new Error('EMFILE: too many open files, scandir'), { code: 'EMFILE', syscall: 'scandir' });
+    };
+    const { client } = await asked({ words: ['exec', '--', 'true'] }, { exec });
+    assert.deepEqual([...client.of(wireKind.exit)], [Buffer.from([1])]);
+    assert.match(client.text(wireKind.error), /too many open files/);
+  });
 });
 
 /** A command that runs until it is told to end, and what was done to it meanwhile. */

@@ -2,7 +2,7 @@
 
 import type { Socket } from 'node:net';
 import { constants } from 'node:os';
-import { ErrnoError, exitCodeFor } from '../../base/errno.js';
+import { ErrnoError, exitCodeFor, orSystemError } from '../../base/errno.js';
 import { terminationGraceMilliseconds } from '../../base/limits/commands.js';
 import { pathFrom } from '../../base/path-from.js';
 import { harmlessJson, harmlessOutput } from '../../base/visible-text.js';
@@ -184,7 +184,8 @@ export class ClientConnection {
       if (isExec && !mayRunWith(call, request.environment, this.#served.project(), grants)) return this.#refuse();
       if (isExec && !this.#served.relay.standsFor(request)) return this.#refuse();
       this.#end(await this.#exec(call, request));
-    } catch (error) {
+    } catch (thrown) {
+      const error = orSystemError(thrown);
       if (!(error instanceof ErrnoError)) throw error;
       const paint = painter({ isTTY: request.isTerminal.stderr }, request.environment);
       const exitCode = exitCodeOfRefusal(error) ?? exitCodeFor(error);

@@ -118,6 +118,8 @@ export class SharedKeeper {
     this.#spot = spot;
     this.#isLikeUs = likeOurselves(keeping.host);
     this.#server = createServer((socket) => this.#serve(socket));
+    // As of a kept jail: what cannot be taken now is no reason to end all of them.
+    this.#server.on('error', () => undefined);
   }
 
   /** Returns when the last kept jail has ended; at once, where another process is this already. `onBegun`: it can be asked. */

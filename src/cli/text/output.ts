@@ -1,6 +1,6 @@
 /** How things are printed: JSON for machines, colour on terminals only. */
 import { fstatSync, type Stats } from 'node:fs';
-import { ErrnoError, ExitCode, exitCodeFor, fromSystemError, orDiskError } from '../../base/errno.js';
+import { ErrnoError, ExitCode, exitCodeFor, fromSystemError, orSystemError } from '../../base/errno.js';
 import { harmlessJson, harmlessOutput, pastable, visible } from '../../base/visible-text.js';
 import { writeWhole } from '../../base/write-whole.js';
 import { decisionOf } from '../../sdk/report.js';
@@ -129,7 +129,7 @@ export function complain(
   { stdout, stderr, environment }: Pick<Caller, 'stdout' | 'stderr' | 'environment'>,
 ): number {
   const unprinted = isUnprinted(thrown);
-  const error = unprinted ? fromSystemError(thrown, 'print') : orDiskError(thrown);
+  const error = unprinted ? fromSystemError(thrown, 'print') : orSystemError(thrown);
   if (!(error instanceof ErrnoError)) {
     const what = error instanceof Error ? error.stack : error;
     stderr.write(`ctx: this is a bug in ctx, please report it\n${what}\n`);

@@ -2,7 +2,7 @@
  * One command on a target that is ready, from its beginning in the record to its report. Every command has one, in a jail of its own or
  * in one that is kept.
  */
-import { ErrnoError, orDiskError } from '../../base/errno.js';
+import { ErrnoError, orSystemError } from '../../base/errno.js';
 import { uniqueName } from '../../base/unique-name.js';
 import { secretNames } from '../grants/injected-secrets.js';
 import { withheld } from '../grants/runnable.js';
@@ -100,7 +100,7 @@ export class CommandRun {
     try {
       return await look();
     } catch (thrown) {
-      const error = orDiskError(thrown);
+      const error = orSystemError(thrown);
       this.end(ran, { unseen: error instanceof ErrnoError ? error.code : 'EIO' });
       throw error instanceof ErrnoError ? unseen(ran, error) : error;
     }

@@ -1,5 +1,5 @@
 /** Can this host hold a jail, do the operator's files say something, and what to do where not: `ctx doctor`. */
-import { ErrnoError, orDiskError } from '../../base/errno.js';
+import { ErrnoError, orSystemError } from '../../base/errno.js';
 import { type Check, diagnose, probeHost } from '../../jail/host-probe.js';
 import { readOperatorFile } from '../../proxy/grants/operator-file.js';
 import type { Host } from '../../proxy/host.js';
@@ -33,7 +33,7 @@ function ofHost({ jailProgram, store, lockLibrary }: Host): readonly Check[] {
   try {
     return diagnose(probeHost(jailProgram, store.directory, lockLibrary));
   } catch (thrown) {
-    const error = orDiskError(thrown);
+    const error = orSystemError(thrown);
     if (!(error instanceof ErrnoError) || error === thrown) throw thrown;
     const { reason, remedy = 'make it writable, or set CTX_DATA to a directory that you may write' } = error;
     return [{ name: 'store directory', state: 'missing', found: `${store.directory}: ${reason}`, remedy }];

@@ -2,7 +2,7 @@
  * Collects garbage in passing. A day of commands leaves a layer each: those that merges and forgotten checkpoints left behind go while the
  * day lasts, so that the store holds what its checkpoints need, and not every command since the last `ctx gc`.
  */
-import { ErrnoError, orDiskError } from '../../base/errno.js';
+import { ErrnoError, orSystemError } from '../../base/errno.js';
 import { checkpointsBetweenCollections } from '../../base/limits/store.js';
 import type { OpenFork } from '../vault.js';
 
@@ -19,6 +19,6 @@ export async function collectInPassing(before: OpenFork, saved: OpenFork): Promi
     await collectGarbage(saved, new Map([[saved.name, saved.lockDescriptor]]), { later: true });
   } catch (error) {
     // Upkeep is no reason for a command to fail: `ctx gc` says what is wrong, and the next look tries again.
-    if (!(orDiskError(error) instanceof ErrnoError)) throw error;
+    if (!(orSystemError(error) instanceof ErrnoError)) throw error;
   }
 }
