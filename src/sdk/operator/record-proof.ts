@@ -23,13 +23,19 @@ import { currentDirectory } from '../current-directory.js';
 
 export { publicPem };
 
-function recorderOf({ audit, now }: Host): ChainRecorder {
+/** Of this call alone: it has the files of every chain open, and the process may stay. */
+function withRecorder<T>({ audit, now }: Host, use: (recorder: ChainRecorder) => T): T {
   const { record, library } = audit;
-  return new ChainRecorder({ record, library, now });
+  const recorder = new ChainRecorder({ record, library, now });
+  try {
+    return use(recorder);
+  } finally {
+    recorder.close();
+  }
 }
 
 export function sealRecord(host: Host): Sealed {
-  return sealAll(recorderOf(host), anchorsOf(host.audit));
+  return withRecorder(host, (recorder) => sealAll(recorder, anchorsOf(host.audit)));
 }
 
 export interface KnownKeys {
@@ -45,11 +51,11 @@ export function keysOf(reader: RecordReader): KnownKeys {
 }
 
 export function rotateKey(host: Host): void {
-  new Keys(recorderOf(host)).rotate();
+  withRecorder(host, (recorder) => new Keys(recorder).rotate());
 }
 
 export function revokeKey(host: Host, id: string): void {
-  new Keys(recorderOf(host)).revoke(id);
+  withRecorder(host, (recorder) => new Keys(recorder).revoke(id));
 }
 
 /** The verifier in Python goes along, where this is a checkout. */

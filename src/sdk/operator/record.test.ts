@@ -1,12 +1,13 @@
 /** Who reads what of the record: the operator everything, an agent its own and what its policy says, by whichever way it is asked. */
 import assert from 'node:assert/strict';
-import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { library, linesOf, recordPlace } from '../../audit/record-fixture.js';
 import { parsePolicy } from '../../authority/policy.js';
 import type { Host } from '../../proxy/host.js';
 import { AuditRecord } from './record.js';
+import { rotateKey, sealRecord } from './record-proof.js';
 
 const place = recordPlace();
 after(() => place.remove());
@@ -136,6 +137,22 @@ describe('records', () => {
       }
     }
     rmSync(to, { recursive: true, force: true });
+  });
+
+  it('keep no file open in a process that seals them and makes new keys again and again', () => {
+    const own = recordPlace();
+    const directory = dirname(own.directory);
+    const audit = { record: own.directory, library, root: join(directory, 'root'), settings: join(directory, 'none') };
+    const sealing = { ...host, audit, now: () => new Date() } as unknown as Host;
+    const open = () => readdirSync('/proc/self/fd').length;
+    own.recorder().append({ type: 'exec', object: 'fork/1/main', agent: null, status: 'ok', facts: {} });
+    const before = open();
+    for (let count = 0; count < 5; count += 1) {
+      sealRecord(sealing);
+      rotateKey(sealing);
+    }
+    assert.equal(open(), before);
+    own.remove();
   });
 
   it('that were exported are themselves, and are only read', async () => {
