@@ -3,7 +3,7 @@
  * memory.
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { hasCode } from './errno.js';
+import { type ErrnoCode, fromSystemError, hasCode } from './errno.js';
 
 export interface ProcessEntry {
   readonly parent: number;
@@ -17,11 +17,16 @@ export type ProcessTable = ReadonlyMap<number, ProcessEntry>;
 const ticksPerSecond = 100;
 const startField = 19;
 
+/** Ended meanwhile, or not ours to look into. */
+const notShown: readonly ErrnoCode[] = ['ENOENT', 'ESRCH', 'EACCES', 'EPERM'];
+
+/** Empty where it is not shown. Where it cannot be read, as by a process with too many files open, nothing is known of it: that throws. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
-  } catch {
-    return ''; // ended meanwhile, or not ours to look into
+  } catch (error) {
+    if (notShown.some((code) => hasCode(error, code))) return '';
+    throw fromSystemError(error, 'look at a process', path);
   }
 }
 

@@ -57,6 +57,23 @@ describe('a process', () => {
     );
   });
 
+  it('is not called gone by one that has too many files open to look', () => {
+    const script = `
+      import { openSync } from 'node:fs';
+      const { startOf } = await import(${JSON.stringify(new URL('./process-table.js', import.meta.url).href)});
+      try {
+        for (;;) openSync('/dev/null');
+      } catch {}
+      try {
+        startOf(process.ppid);
+      } catch (error) {
+        process.exitCode = error.code === 'EMFILE' ? 7 : 1;
+      }
+    `;
+    const words = ['-c', 'ulimit -n 64; exec "$0" --input-type=module -e "$1"', process.execPath, script];
+    assert.equal(spawnSync('/bin/sh', words).status, 7);
+  });
+
   it('that has ended counts as gone, though no one has taken its status yet', async () => {
     // It ends once its parent is no shell any more, which would take its status.
     const child = 'while read -r name < /proc/$$/comm && [ "$name" = sh ]; do :; done';

@@ -104,7 +104,7 @@ export function serveOnLoop({ library, channel, dispatch }: LoopServing): LoopSe
     }
     void answerFirst(request, length);
   };
-  stop = watched(library, channel, () => {
+  const take = () => {
     const received = library.receive(channel);
     pause();
     closeSync(channel);
@@ -113,6 +113,12 @@ export function serveOnLoop({ library, channel, dispatch }: LoopServing): LoopSe
     if (isOver) return;
     descriptor = received;
     stop = watched(library, descriptor, serve);
-  });
+  };
+  try {
+    stop = watched(library, channel, take);
+  } catch (error) {
+    closeSync(channel);
+    throw error;
+  }
   return { end };
 }

@@ -84,11 +84,11 @@ export async function agentView(host: Host, asked: AgentViewRequest, descendants
       try {
         server = serveOnLoop({ library, channel, dispatch: async () => (await served()).dispatch });
         stopWaiting = onFirstCall(library, socket.descriptor, () => void takeCalls());
+        return { channel: theirs, sockets: openSync(socket.directory, constants.O_RDONLY | constants.O_DIRECTORY) };
       } catch (error) {
         closeSync(theirs);
         throw error;
       }
-      return { channel: theirs, sockets: openSync(socket.directory, constants.O_RDONLY | constants.O_DIRECTORY) };
     },
     // Only what was called can have left something to do.
     settle: async () => (await objects?.catch(() => undefined))?.settle() ?? [],

@@ -3,10 +3,11 @@
  * shown in the jail: the process that can connect is in that jail. A directory whose process was killed is taken away
  * by its jail (native/jail/owner/sockets.h), or, where it had none yet, by the next one.
  */
-import { chmodSync, closeSync, constants, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, closeSync, constants, mkdirSync, openSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { ErrnoError, fromSystemError } from '../base/errno.js';
 import { makeDirectory } from '../base/make-directory.js';
+import { startOf } from '../base/process-table.js';
 import { uniqueName } from '../base/unique-name.js';
 import type { FuseLibrary } from '../fuse/fuse-library.js';
 
@@ -20,19 +21,6 @@ export interface ViewSocket {
   readonly descriptor: number;
   /** The directory is gone, and no one connects any more. Once is enough. */
   remove(): void;
-}
-
-/** When the kernel started it, in ticks since the boot; undefined where it has ended. */
-function startOf(pid: number): string | undefined {
-  let text: string;
-  try {
-    text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  } catch {
-    return undefined;
-  }
-  // Its name comes second and may hold anything; what counts is after it: the state, and the start as the twentieth.
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19];
 }
 
 function removeLeft(views: string): void {
@@ -59,10 +47,11 @@ export function listenForCalls(views: string, library: FuseLibrary): ViewSocket 
     throw fromSystemError(error, 'make the socket of a view', views);
   }
   const remove = () => rmSync(directory, { recursive: true, force: true });
+  let descriptor = -1;
   try {
     // By its descriptor: a path of the store may be longer than the address of a socket.
     const place = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY);
-    const descriptor = library.listen(`/proc/self/fd/${place}/${socketName}`);
+    descriptor = library.listen(`/proc/self/fd/${place}/${socketName}`);
     closeSync(place);
     if (descriptor < 0) {
       const reason = `the socket of a view could not be made (errno ${-descriptor})`;
@@ -73,6 +62,7 @@ export function listenForCalls(views: string, library: FuseLibrary): ViewSocket 
     chmodSync(directory, 0o755);
     return { directory, descriptor, remove };
   } catch (error) {
+    if (descriptor >= 0) closeSync(descriptor);
     remove();
     if (error instanceof ErrnoError) throw error;
     throw fromSystemError(error, 'listen for calls', directory);

@@ -1,6 +1,6 @@
 /** Places in the group of a fork: each is one process's at a time, says what that does, and is as long before as after. */
 import assert from 'node:assert/strict';
-import { closeSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, fstatSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { nativeProgram } from '../../base/native-program.js';
@@ -150,6 +150,12 @@ it('a place that is kept for a jail is its own while nothing runs, and free when
   const next = await Member.enter(tree, place, facts, []);
   assert.equal(next.name, kept.name);
   next.leave();
+});
+
+it('a place that nothing can be written to is left all the same', () => {
+  const descriptor = openSync('/dev/full', 'r+');
+  assert.throws(() => leavePlace({ name: '0', descriptor }), { code: 'ENOSPC' });
+  assert.throws(() => fstatSync(descriptor), { code: 'EBADF' });
 });
 
 it('nothing is left of a longer text: not in its own place, and not in that of the next', async () => {

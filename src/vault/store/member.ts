@@ -137,9 +137,13 @@ export class Member {
   leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
-    say(this.descriptor, this.#kept !== undefined ? keptText(this.#kept) : '');
-    if (this.#kept !== undefined) this.#tree.unlock(this.descriptor);
-    else closeSync(this.descriptor);
+    try {
+      say(this.descriptor, this.#kept !== undefined ? keptText(this.#kept) : '');
+    } finally {
+      // A disk that fails must not keep the fork busy for as long as this process lives.
+      if (this.#kept !== undefined) this.#tree.unlock(this.descriptor);
+      else closeSync(this.descriptor);
+    }
   }
 
   #write(): void {

@@ -121,9 +121,14 @@ export async function freePlace(tree: Tree, { group }: ForkPaths): Promise<KeptP
   for (let number = 0; ; number += 1) {
     const name = String(number);
     const descriptor = openPlace(group, name);
-    const { kept, start, ...found } = readWorkerFile(descriptor);
-    if (!isKeptFor(kept, start) && !isWorker(found) && (await isFree(tree, descriptor))) return { name, descriptor };
-    closeSync(descriptor);
+    let isFound = false;
+    try {
+      const { kept, start, ...found } = readWorkerFile(descriptor);
+      isFound = !isKeptFor(kept, start) && !isWorker(found) && (await isFree(tree, descriptor));
+    } finally {
+      if (!isFound) closeSync(descriptor);
+    }
+    if (isFound) return { name, descriptor };
   }
 }
 
@@ -156,9 +161,14 @@ export function keptText({ jail }: Pick<KeptPlace, 'jail'>): string {
 /** With the fork's lock held. */
 export async function keepPlace(tree: Tree, place: ForkPaths): Promise<KeptPlace> {
   const kept = await freePlace(tree, place);
-  say(kept.descriptor, keptText(kept));
-  tree.unlock(kept.descriptor);
-  return kept;
+  try {
+    say(kept.descriptor, keptText(kept));
+    tree.unlock(kept.descriptor);
+    return kept;
+  } catch (error) {
+    closeSync(kept.descriptor);
+    throw error;
+  }
 }
 
 /** Whether the process that a place is kept for lives. */
@@ -192,6 +202,9 @@ export const idleJailsOf = (place: ForkPaths): readonly number[] => keptIn(place
 
 /** When its jail has ended. */
 export function leavePlace({ descriptor }: KeptPlace): void {
-  say(descriptor, '');
-  closeSync(descriptor);
+  try {
+    say(descriptor, '');
+  } finally {
+    closeSync(descriptor);
+  }
 }
