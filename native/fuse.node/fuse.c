@@ -2,7 +2,7 @@
  * What serving FUSE needs of the kernel and Node has not.
  *
  * pair() returns two connected sockets, [ours, theirs]; receive(socket) the descriptor that comes over one, or a
- * negative errno: that is how fusermount3 hands over /dev/fuse. With a buffer as its second argument, the bytes that come
+ * negative errno, EMFILE where it came and there was no room for it: that is how fusermount3 hands over /dev/fuse. With a buffer as its second argument, the bytes that come
  * with it, as many as the buffer has. wait(descriptor, milliseconds) returns 1 where
  * something can be read, 0 where nothing came, or a negative errno; EINTR is one, so that signals are seen.
  *
@@ -63,6 +63,8 @@ static int received(int socket, void *bytes, size_t length) {
   while (count < 0 && errno == EINTR);
   if (count < 0) return -errno;
   struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+  /* The kernel has dropped it: this process has no number left for it. */
+  if (count == (ssize_t)length && !head && message.msg_flags & MSG_CTRUNC) return -EMFILE;
   if (count != (ssize_t)length || !head || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS ||
       head->cmsg_len != CMSG_LEN(sizeof(int)) || message.msg_flags & MSG_CTRUNC) {
     close_all(&message);

@@ -81,6 +81,28 @@ describe('a descriptor that is handed over', () => {
     }
   });
 
+  it('is said to have come where this process has no descriptor left for it, and the next one is taken', () => {
+    const script = `
+      import { closeSync, openSync } from 'node:fs';
+      import { createRequire } from 'node:module';
+      const library = createRequire(process.argv[1])(process.argv[1]);
+      const held = [];
+      try {
+        for (;;) held.push(openSync('/dev/null'));
+      } catch {}
+      const about = Buffer.alloc(4);
+      const lost = library.receive(3, about);
+      for (const descriptor of held) closeSync(descriptor);
+      console.log(JSON.stringify([lost, about.toString(), library.receive(3, about) >= 0]));
+    `;
+    const [ours, theirs] = pair();
+    sent(theirs, '4 1', '4 1');
+    const words = ['-c', 'ulimit -n 64; exec "$0" --input-type=module -e "$1" "$2"', process.execPath, script, path];
+    const { stdout, stderr } = spawnSync('sh', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe', ours] });
+    assert.deepEqual(JSON.parse(stdout), [-errno.EMFILE, 'abcd', true], stderr);
+    for (const each of [ours, theirs]) closeSync(each);
+  });
+
   it('is not given to programs that are started later', () => {
     const [ours, theirs] = pair();
     sent(theirs, '1 1');

@@ -2,9 +2,11 @@
  * Puts a tree at a directory of this machine: fusermount3 mounts, for root and for everybody else, and hands over the kernel's
  * end. A shell waits for our end of a pipe to be closed, however this process ends, and takes the mount away.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { closeSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { constants } from 'node:os';
 import { realPath } from '../base/canonical-path.js';
+import { startProgram } from '../base/child-process.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { systemPath } from '../base/system-programs.js';
 import { shellWord } from '../base/visible-text.js';
@@ -59,44 +61,67 @@ export function notStarted(operation: string, cause: Error): ErrnoError {
 }
 
 export async function mountFuse(library: FuseLibrary, options: MountOptions): Promise<Mounted> {
+  // First of all: there is no time at which a mount would stay.
+  const watcher = await watch(options.directory);
+  try {
+    const descriptor = await handedOver(library, options, watcher);
+    const end = async () => {
+      closeSync(descriptor);
+      await watcher.end();
+    };
+    return { descriptor, end };
+  } catch (error) {
+    await watcher.end();
+    throw error;
+  }
+}
+
+/** The kernel's end of what is mounted. */
+async function handedOver(library: FuseLibrary, options: MountOptions, watcher: Watcher): Promise<number> {
   const pair = library.pair();
   if (typeof pair === 'number') throw refuse('EMFILE', options.directory, `no socket could be made (errno ${-pair})`);
   const [ours, theirs] = pair;
-  // First of all: there is no time at which a mount would stay.
-  const watcher = watch(options.directory);
-  const execution = options.noExecution === true ? ['noexec'] : [];
-  const words = [options.writable ? 'rw' : 'ro', 'nosuid', 'nodev', ...execution, 'default_permissions'];
-  const named = [`fsname=${sourceOf(process.pid)}`, 'subtype=ctx', ...(options.everybody ? ['allow_other'] : [])];
-  const child = spawn('fusermount3', ['-o', [...words, ...named].join(','), '--', options.directory], {
-    stdio: ['ignore', 'ignore', 'pipe', theirs],
-    env: { PATH: systemPath, _FUSE_COMMFD: '3' },
-  });
-  closeSync(theirs);
-  const complaints = collected(child);
-  const started = await new Promise<Error | undefined>((resolve) => {
-    child.once('spawn', () => resolve(undefined));
-    child.once('error', resolve);
-  });
-  if (started !== undefined) {
-    closeSync(ours);
+  try {
+    const complaints = collected(await asked(options, theirs));
+    const descriptor = library.receive(ours);
+    if (descriptor >= 0) {
+      complaints.stop();
+      return descriptor;
+    }
     await watcher.end();
-    throw notStarted('mount', started);
-  }
-  const descriptor = library.receive(ours);
-  if (descriptor < 0) {
-    closeSync(ours);
-    await watcher.end();
+    if (descriptor === -constants.errno.EMFILE) refuse('EMFILE', options.directory, 'too many files are open');
     const text = await complaints.text();
     const how = mountRemedy(text, process.geteuid?.() ?? 0);
     throw refuse('EPERM', options.directory, `fusermount3 refused: ${text || 'it said nothing'}`, how);
+  } finally {
+    closeSync(ours);
   }
-  complaints.stop();
-  closeSync(ours);
-  const end = async () => {
-    closeSync(descriptor);
-    await watcher.end();
-  };
-  return { descriptor, end };
+}
+
+/** `theirs` is closed here, however that went. */
+async function asked(options: MountOptions, theirs: number): Promise<ChildProcess> {
+  const execution = options.noExecution === true ? ['noexec'] : [];
+  const words = [options.writable ? 'rw' : 'ro', 'nosuid', 'nodev', ...execution, 'default_permissions'];
+  const named = [`fsname=${sourceOf(process.pid)}`, 'subtype=ctx', ...(options.everybody ? ['allow_other'] : [])];
+  let child: ChildProcess;
+  try {
+    child = startProgram('fusermount3', ['-o', [...words, ...named].join(','), '--', options.directory], {
+      stdio: ['ignore', 'ignore', 'pipe', theirs],
+      env: { PATH: systemPath, _FUSE_COMMFD: '3' },
+    });
+  } finally {
+    closeSync(theirs);
+  }
+  await begun(child);
+  return child;
+}
+
+async function begun(child: ChildProcess): Promise<void> {
+  const failed = await new Promise<Error | undefined>((resolve) => {
+    child.once('spawn', () => resolve(undefined));
+    child.once('error', resolve);
+  });
+  if (failed !== undefined) throw notStarted('mount', failed);
 }
 
 /**
@@ -106,8 +131,12 @@ export async function mountFuse(library: FuseLibrary, options: MountOptions): Pr
 const unmountAfterwards =
   'read line; grep -q " - fuse.ctx $0 " /proc/self/mountinfo && exec fusermount3 -u -z -q -- "$1"; exit 0';
 
-function watch(directory: string): { end(): Promise<void> } {
-  const child = spawn('/bin/sh', ['-c', unmountAfterwards, sourceOf(process.pid), directory], {
+interface Watcher {
+  end(): Promise<void>;
+}
+
+async function watch(directory: string): Promise<Watcher> {
+  const child = startProgram('/bin/sh', ['-c', unmountAfterwards, sourceOf(process.pid), directory], {
     stdio: ['pipe', 'ignore', 'ignore'],
     cwd: '/',
     env: { PATH: systemPath },
@@ -119,6 +148,7 @@ function watch(directory: string): { end(): Promise<void> } {
     child.once('error', () => resolve());
   });
   child.unref();
+  await begun(child);
   return {
     end: async () => {
       child.ref();

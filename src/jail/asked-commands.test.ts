@@ -131,6 +131,25 @@ describe('what a jail is asked', () => {
     assert.equal(await state(all[0] as Promise<void>), 'done');
   });
 
+  it('is ended where this process has no descriptor for one of its streams, and refused once it has ended', async () => {
+    const { sent, commands, say } = asked();
+    const running = commands.start({ ...silent, input: 'pipe' }, 7);
+    const output = new Told();
+    say(1, 'started');
+    commands.handOver(1, 1, output.socket);
+    const [written, done] = [running.write(Buffer.from('x')), running.done];
+    assert.deepEqual(await Promise.all([state(written), state(done)]), ['waits', 'waits']);
+    commands.handOver(1, 0, undefined);
+    assert.deepEqual(sent.at(-1), frame(1, request.signal, payload(constants.signals.SIGKILL, 0)));
+    assert.deepEqual([await state(written), await state(done), output.destroyed], ['done', 'waits', true]);
+    const late = new Told();
+    commands.handOver(1, 2, late.socket);
+    assert.ok(late.destroyed);
+    say(1, 'exited 256');
+    assert.equal(await state(done), 'EMFILE');
+    commands.handOver(1, 2, undefined); // of one that is over
+  });
+
   it('is lost with the jail, as is all that is asked later', async () => {
     const { sent, commands } = asked();
     const one = commands.ask(request.release);

@@ -8,6 +8,7 @@ import { ErrnoError } from '../base/errno.js';
 import { CommandStreams, type OutputListener } from './command-streams.js';
 import { frame, request } from './frame.js';
 import type { RunningJail } from './launch-request.js';
+import { noDescriptorLeft } from './lost-handle.js';
 import type { Plan } from './operation.js';
 import { planBytes } from './plan-bytes.js';
 import { type HeldFiles, heldOf, type Outcome, outcomeOf, type Report, refusalOf } from './report.js';
@@ -52,7 +53,8 @@ function startFrame(id: number, { plan, input }: ServedCommand): Buffer {
 /** What waits for the reports about one number. */
 export interface Waiting {
   report(report: Report): void;
-  stream(stream: number, socket: Socket): void;
+  /** Undefined: it came, and this process had no descriptor left for it. */
+  stream(stream: number, socket: Socket | undefined): void;
   lost(error: ErrnoError): void;
 }
 
@@ -71,9 +73,9 @@ export class AskedCommands {
     this.#waiting.get(report.id)?.report(report);
   }
 
-  handOver(id: number, stream: number, socket: Socket): void {
+  handOver(id: number, stream: number, socket: Socket | undefined): void {
     const waiting = this.#waiting.get(id);
-    if (waiting === undefined) socket.destroy();
+    if (waiting === undefined) socket?.destroy();
     else waiting.stream(stream, socket);
   }
 
@@ -117,6 +119,11 @@ export class AskedCommands {
     // First: what cannot be asked for is refused, and nothing waits for it.
     const asked = startFrame(id, command);
     const streams = new CommandStreams(command.input === 'pipe' ? 3 : 2, command.onOutput);
+    const signal = (name: NodeJS.Signals) => {
+      const number = Buffer.alloc(4);
+      number.writeUInt32LE(constants.signals[name]);
+      this.send(frame(id, request.signal, number));
+    };
     const reports: Report[] = [];
     let tellStarted: () => void = () => undefined;
     const started = new Promise<void>((resolve) => {
@@ -129,6 +136,7 @@ export class AskedCommands {
           if (outcome === undefined) return;
           await streams.settle();
           this.#waiting.delete(id);
+          if (streams.isLost) throw noDescriptorLeft('the command was ended, since its output cannot be heard');
           resolve(outcome);
         } catch (error) {
           this.#waiting.delete(id);
@@ -144,7 +152,12 @@ export class AskedCommands {
           if (report.what === 'started') tellStarted();
           else void finish();
         },
-        stream: (stream, socket) => streams.add(stream, socket),
+        stream: (stream, socket) => {
+          if (socket !== undefined) return streams.add(stream, socket);
+          // Nobody would hear what it says, or it would wait for what it reads.
+          streams.lose();
+          signal('SIGKILL');
+        },
         lost: (error) => {
           streams.destroy();
           reject(error);
@@ -152,11 +165,6 @@ export class AskedCommands {
       });
     });
     this.send(asked);
-    const signal = (name: NodeJS.Signals) => {
-      const number = Buffer.alloc(4);
-      number.writeUInt32LE(constants.signals[name]);
-      this.send(frame(id, request.signal, number));
-    };
     return {
       signal,
       kill: () => {

@@ -14,6 +14,7 @@ export class CommandStreams {
   readonly #slow = new Set<Promise<void>>();
   readonly #patience = new OutputPatience();
   #heardBytes = 0;
+  #isLost = false;
   #tellAll: () => void = () => undefined;
   readonly #all: Promise<void>;
 
@@ -26,11 +27,23 @@ export class CommandStreams {
   }
 
   add(stream: number, socket: Socket): void {
+    if (this.#isLost) return void socket.destroy();
     this.#sockets.set(stream, socket);
     // A command that ends breaks its pipes.
     socket.on('error', () => undefined);
     if (stream > 0) socket.on('data', (chunk: Buffer) => this.#read(stream === 1 ? 'stdout' : 'stderr', socket, chunk));
     if (this.#sockets.size === this.#expected) this.#tellAll();
+  }
+
+  /** One of them will never come: nothing is heard, or written, any more. */
+  lose(): void {
+    this.#isLost = true;
+    this.destroy();
+    this.#tellAll();
+  }
+
+  get isLost(): boolean {
+    return this.#isLost;
   }
 
   #read(stream: 'stdout' | 'stderr', socket: Socket, chunk: Buffer): void {
@@ -64,6 +77,7 @@ export class CommandStreams {
    */
   async settle(): Promise<void> {
     await this.#all;
+    if (this.#isLost) return this.destroy();
     const most = this.#heardBytes + pipeRestBytes;
     for (let heard = -1; heard !== this.#heardBytes && heard < most; ) {
       heard = this.#heardBytes;

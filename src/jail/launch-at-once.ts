@@ -9,11 +9,10 @@ import {
   type Launch,
   lifelineDescriptor,
   modeOf,
-  notStarted,
+  passingOn,
   planFrame,
   type RunningJail,
   reportDescriptor,
-  terminalOf,
 } from './launch-request.js';
 import type { Outcome } from './report.js';
 
@@ -36,17 +35,9 @@ function streamsOf(
 export function launchAtOnce(request: Launch, starter: Starter): RunningJail {
   // What the command sees as pid 1; the path would tell of the host.
   const words = Buffer.from(['ctx-jail', ...modeOf(request), ''].join('\0'));
-  const asking = request.beside?.open();
-  const terminal = terminalOf(request);
-  let owner: StartedProgram;
-  try {
-    owner = starter.start(request.program, words, streamsOf(request, asking, terminal));
-  } catch (cause) {
-    throw notStarted(request, cause);
-  } finally {
-    for (const channel of request.channels ?? []) closeSync(channel);
-    for (const passed of [asking, terminal]) if (passed !== undefined) closeSync(passed);
-  }
+  const owner: StartedProgram = passingOn(request, (asking, terminal) =>
+    starter.start(request.program, words, streamsOf(request, asking, terminal)),
+  );
   let isTied = true;
   let isAsked = false;
   const letGo = () => {

@@ -1,5 +1,6 @@
 /** What a launch of the jail program is asked for, and what it gives. */
 
+import { closeSync } from 'node:fs';
 import type { Server } from 'node:net';
 import { openTerminalChannel } from '../base/carried-terminal.js';
 import { type ErrnoCode, ErrnoError, hasCode } from '../base/errno.js';
@@ -69,6 +70,27 @@ export const reportDescriptor = 4;
  */
 export function terminalOf({ streams, input = 'inherit' }: Launch): number | undefined {
   return streams === 'inherit' && input === 'inherit' ? openTerminalChannel() : undefined;
+}
+
+/**
+ * Starts the jail program with what it is passed: its end of the socket by which it is asked, and what carries the terminal. Our copies of
+ * both, and of its channels, are closed afterwards, however it went.
+ */
+export function passingOn<T>(
+  request: Launch,
+  start: (asking: number | undefined, terminal: number | undefined) => T,
+): T {
+  let asking: number | undefined;
+  let terminal: number | undefined;
+  try {
+    asking = request.beside?.open();
+    terminal = terminalOf(request);
+    return start(asking, terminal);
+  } catch (cause) {
+    throw cause instanceof ErrnoError && cause.code !== 'EMFILE' ? cause : notStarted(request, cause);
+  } finally {
+    for (const passed of [asking, terminal, ...(request.channels ?? [])]) if (passed !== undefined) closeSync(passed);
+  }
 }
 
 /** What the program is told by way of the lifeline, when it has started. */

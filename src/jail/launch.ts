@@ -3,10 +3,10 @@
  * owner; when it dies, in whatever way, the lifeline closes and everything inside is killed.
  */
 
-import { closeSync } from 'node:fs';
 import type { Server } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
-import { childProcess } from '../base/child-process.js';
+import { startProgram } from '../base/child-process.js';
+import type { ErrnoError } from '../base/errno.js';
 import { JailReports } from './jail-reports.js';
 import {
   isGrouped,
@@ -14,11 +14,12 @@ import {
   lifelineDescriptor,
   modeOf,
   notStarted,
+  passingOn,
   planFrame,
   type RunningJail,
   reportDescriptor,
-  terminalOf,
 } from './launch-request.js';
+import { noDescriptorLeft, onLostHandle } from './lost-handle.js';
 import type { Outcome } from './report.js';
 import { OutputPatience, takeOutput } from './taken-output.js';
 
@@ -27,30 +28,33 @@ export type { Launch, RunningJail };
 /** By Node's own way to start programs. */
 export function launch(request: Launch): RunningJail {
   const stream = request.streams === 'inherit' ? 'inherit' : 'pipe';
-  const asking = request.beside?.open();
-  const terminal = terminalOf(request);
-  const child = childProcess().spawn(request.program, modeOf(request), {
-    // What the command sees as pid 1; the path would tell of the host.
-    argv0: 'ctx-jail',
-    stdio: [
-      request.input === 'nothing' ? 'ignore' : (request.input ?? 'inherit'),
-      stream,
-      stream,
-      'pipe',
-      'pipe',
-      asking ?? 'ignore',
-      request.lockDescriptor ?? 'ignore',
-      request.onServer === undefined ? 'ignore' : 'ipc',
-      terminal ?? 'ignore',
-      ...(request.channels ?? []),
-    ],
-    env: {},
-  });
-  for (const channel of request.channels ?? []) closeSync(channel);
-  for (const passed of [asking, terminal]) if (passed !== undefined) closeSync(passed);
+  let lost: ErrnoError | undefined;
+  const child = passingOn(request, (asking, terminal) =>
+    startProgram(request.program, modeOf(request), {
+      // What the command sees as pid 1; the path would tell of the host.
+      argv0: 'ctx-jail',
+      stdio: [
+        request.input === 'nothing' ? 'ignore' : (request.input ?? 'inherit'),
+        stream,
+        stream,
+        'pipe',
+        'pipe',
+        asking ?? 'ignore',
+        request.lockDescriptor ?? 'ignore',
+        request.onServer === undefined ? 'ignore' : 'ipc',
+        terminal ?? 'ignore',
+        ...(request.channels ?? []),
+      ],
+      env: {},
+    }),
+  );
   if (request.onServer !== undefined) {
     const { onServer } = request;
     child.on('message', (_text, server) => onServer(server as Server));
+    onLostHandle(child, () => {
+      lost = noDescriptorLeft('the command has no network');
+      kill();
+    });
   }
   const reports = new JailReports(request);
   const patience = new OutputPatience();
@@ -62,6 +66,7 @@ export function launch(request: Launch): RunningJail {
       patience.end();
       request.beside?.lose();
       try {
+        if (lost !== undefined) throw lost;
         resolve(reports.outcome(child.signalCode ?? child.exitCode, isAsked));
       } catch (error) {
         reject(error);

@@ -5,6 +5,7 @@ import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, wr
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { serialize } from 'node:v8';
 import { bareJail, type PlanOptions } from '../../test/support/bare-jail.js';
 import { until } from '../../test/support/process.js';
 import { library } from '../audit/record-fixture.js';
@@ -246,6 +247,40 @@ while True: time.sleep(9)'`;
     const words = ['-c', 'ulimit -n 64; exec "$0" --input-type=module -e "$1"', process.execPath, script];
     const { stdout, stderr } = spawnSync('sh', words, { encoding: 'utf8' });
     assert.match(stdout, /^EMFILE: .*ulimit -n/, stderr);
+  });
+
+  it('refuses a command whose streams cannot come, since this process has no descriptor left, and runs the next one', () => {
+    const { command } = plans('echo said; exec sleep 600');
+    const script = `
+      import { closeSync, openSync, readdirSync } from 'node:fs';
+      import { deserialize } from 'node:v8';
+      import { ServedJail } from ${JSON.stringify(new URL('./serve.js', import.meta.url).href)};
+      const [program, jail, first, second] = deserialize(Buffer.from(process.argv[1], 'base64'));
+      const kept = await ServedJail.make({ program, plan: jail });
+      const open = () => readdirSync('/proc/self/fd').length;
+      const before = open();
+      const seen = [];
+      for (const left of [0, 1]) {
+        const held = [];
+        try {
+          for (;;) held.push(openSync('/dev/null'));
+        } catch {}
+        for (const descriptor of held.splice(0, left)) closeSync(descriptor);
+        const silent = { input: 'nothing', onOutput: () => undefined };
+        seen.push(await kept.start({ ...silent, plan: first }).done.catch((error) => error.code));
+        for (const descriptor of held) closeSync(descriptor);
+        let said = '';
+        await kept.start({ input: 'nothing', plan: second, onOutput: (_, chunk) => void (said += chunk) }).done;
+        seen.push(said);
+      }
+      seen.push(open() - before);
+      await kept.end();
+      console.log(JSON.stringify(seen));
+    `;
+    const asked = serialize([program, whole, command, plans('echo next').command]).toString('base64');
+    const words = ['-c', 'ulimit -n 64; exec "$0" --input-type=module -e "$1" "$2"', process.execPath, script, asked];
+    const { stdout, stderr } = spawnSync('sh', words, { encoding: 'utf8', timeout: 60_000 });
+    assert.equal(stdout, `${JSON.stringify(['EMFILE', 'next\n', 'EMFILE', 'next\n', 0])}\n`, stderr);
   });
 
   it('tells of its end, whoever ended it', async () => {

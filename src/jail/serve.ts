@@ -3,15 +3,17 @@
  * program is told what to run by frames (native/jail/owner/serve.h) and hands the streams of each command over as handles. It ends
  * with this process, and everything inside with it.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
 import { type Duplex, PassThrough, type Readable } from 'node:stream';
+import { startProgram } from '../base/child-process.js';
 import { decodePath } from '../base/path-bytes.js';
 import { AskedCommands, type RunningCommand, type ServedCommand } from './asked-commands.js';
 import { frame, request } from './frame.js';
 import { heldCacheOf } from './held-cache.js';
 import { notStarted } from './launch-request.js';
+import { noDescriptorLeft, onLostHandle } from './lost-handle.js';
 import type { Plan } from './operation.js';
 import { planBytes } from './plan-bytes.js';
 import { type HeldCache, refusalOf, splitReports } from './report.js';
@@ -61,15 +63,23 @@ export class ServedJail {
 
   private constructor({ program, lockDescriptor, onServer, channels = [] }: ServedJailRequest) {
     const lock = lockDescriptor ?? 'ignore';
-    const child = spawn(program, ['serve'], {
-      // What a command sees as pid 1; the path would tell of the host.
-      argv0: 'ctx-jail',
-      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'pipe', lock, 'ipc', 'ignore', ...channels],
-      env: {},
-    });
-    for (const channel of channels) closeSync(channel);
+    const started = () =>
+      startProgram(program, ['serve'], {
+        // What a command sees as pid 1; the path would tell of the host.
+        argv0: 'ctx-jail',
+        stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe', 'pipe', lock, 'ipc', 'ignore', ...channels],
+        env: {},
+      });
+    let child: ChildProcess;
+    try {
+      child = started();
+    } catch (cause) {
+      throw notStarted({ program }, cause);
+    } finally {
+      for (const channel of channels) closeSync(channel);
+    }
     this.#child = child;
-    // Node makes none where this process has too many files open: the error follows.
+    // Node makes none where it finds out in the middle that this process has too many files open: the error follows.
     const ends = child.stdio as readonly unknown[] | undefined;
     this.#requests = (ends?.[requestDescriptor] ?? new PassThrough()) as Duplex;
     // A jail that ended says so by its end.
@@ -80,6 +90,12 @@ export class ServedJail {
         const { id, stream } = message as { readonly id: number; readonly stream: number };
         this.#commands.handOver(id, stream, handle as Socket);
       }
+    });
+    onLostHandle(child, (lost) => {
+      if (lost !== undefined) return this.#commands.handOver(lost.id, lost.stream, undefined);
+      const why = 'the jail has no network';
+      this.#commands.lose(why, noDescriptorLeft(why));
+      void this.end();
     });
     let text = '';
     (ends?.[reportDescriptor] as Readable | undefined)?.on('data', (chunk: Buffer) => {

@@ -3,6 +3,7 @@
  * Made for every view, so it loads nothing before the first is asked for.
  */
 import { closeSync, write } from 'node:fs';
+import { constants } from 'node:os';
 import { ErrnoError } from '../base/errno.js';
 import type { FuseLibrary } from '../fuse/fuse-library.js';
 import type { AskedCommands, RunningCommand, ServedCommand } from '../jail/asked-commands.js';
@@ -66,8 +67,10 @@ export class JailCommands implements BesideAsker {
     const about = Buffer.alloc(streamBytes);
     const watching = this.#library.watch(socket, () => {
       const descriptor = this.#library.receive(socket, about);
-      if (descriptor < 0) return void this.#stopWatching?.();
+      const isLost = descriptor === -constants.errno.EMFILE;
+      if (descriptor < 0 && !isLost) return void this.#stopWatching?.();
       const stream = about.readUInt32LE(4);
+      if (isLost) return commands.handOver(about.readUInt32LE(0), stream, undefined);
       const made = new Socket({ fd: descriptor, readable: stream > 0, writable: stream === 0 });
       commands.handOver(about.readUInt32LE(0), stream, made);
     });

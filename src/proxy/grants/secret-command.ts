@@ -4,7 +4,8 @@
  */
 import type { ChildProcess } from 'node:child_process';
 import type { Writable } from 'node:stream';
-import { childProcess } from '../../base/child-process.js';
+import { startProgram } from '../../base/child-process.js';
+import { fromSystemError } from '../../base/errno.js';
 import { networkSecretCharacters } from '../../base/limits/network.js';
 import type { Host } from '../host.js';
 
@@ -40,6 +41,8 @@ const untilWeEnd = '(read -r ended <&3 || kill -KILL 0) > /dev/null 2>&1 & exec 
  * It reads nothing, and in a session of its own it has no terminal: what a person types there is for the command in the jail, which reads
  * it as well. A program that asks a person has a window or an agent of its own. `signal` ends it: nobody needs its answer any more.
  */
+const unstarted = ({ code }: { readonly code: string }) => `it could not be started in your home (${code})`;
+
 export function commandOutput(
   command: string,
   { environment, home }: Pick<Host, 'environment' | 'home'>,
@@ -47,12 +50,17 @@ export function commandOutput(
   signal?: AbortSignal,
 ): Promise<CommandOutput> {
   return new Promise((resolve) => {
-    const child = childProcess().spawn('/bin/sh', ['-c', untilWeEnd, 'sh', command], {
-      cwd: home,
-      env: { ...environment },
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-      detached: true,
-    });
+    let child: ChildProcess;
+    try {
+      child = startProgram('/bin/sh', ['-c', untilWeEnd, 'sh', command], {
+        cwd: home,
+        env: { ...environment },
+        stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+        detached: true,
+      });
+    } catch (error) {
+      return resolve({ ended: unstarted(fromSystemError(error, 'start a program')), stdout: '', stderr: '' });
+    }
     const ours = child.stdio[3];
     ours?.on('error', () => undefined); // the other end may have gone first
     child.once('exit', () => (ours as Writable | null)?.end('\n'));
@@ -80,7 +88,7 @@ export function commandOutput(
     child.stderr?.setEncoding('latin1').on('data', (chunk: string) => {
       said.stderr += chunk.slice(0, mostBytes - said.stderr.length);
     });
-    child.once('error', ({ code }: NodeJS.ErrnoException) => end(`it could not be started in your home (${code})`));
+    child.once('error', ({ code = '?' }: NodeJS.ErrnoException) => end(unstarted({ code })));
     child.once('close', (code, killedBy) => settle(code === null ? `${killedBy}` : `exit code ${code}`));
     if (signal?.aborted === true) cancel();
     else signal?.addEventListener('abort', cancel);

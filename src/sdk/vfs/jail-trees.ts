@@ -1,9 +1,10 @@
 /** `SPEC=TARGET[:rw][:grants=FILE]` of `ctx exec --mount`, and the process that serves each: outside of the jail, and ended with it. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { accessSync, closeSync, constants } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { realPath as realPathOf } from '../../base/canonical-path.js';
+import { startProgram } from '../../base/child-process.js';
 import { ErrnoError, fromSystemError } from '../../base/errno.js';
 import { ctxProgram } from '../../base/native-program.js';
 import { flag, having, integer, list, oneOf, optional, parsedAs, text, word } from '../../base/shape.js';
@@ -162,14 +163,21 @@ async function startServer(
   const jail = `--jail=${uid}:${gid}:${identity.kind === 'shifted' ? identity.shift : 0}${whose}`;
   const guarded = grants === undefined ? [] : [`--grants=${grants}`];
   const flags = ['--json', '--foreground', jail, ...(writable ? ['--writable'] : []), ...guarded];
-  const child = spawn(process.execPath, [ctxProgram(), 'vfs', 'mount', ...flags, '--', specification, target], {
-    cwd: directory,
-    env: { ...environment },
-    // In a session of its own: a terminal's signals are for the command, which may still want its files.
-    detached: true,
-    stdio: ['pipe', 'pipe', 'ignore', theirs],
-  });
-  closeSync(theirs);
+  let child: ChildProcess;
+  try {
+    child = startProgram(process.execPath, [ctxProgram(), 'vfs', 'mount', ...flags, '--', specification, target], {
+      cwd: directory,
+      env: { ...environment },
+      // In a session of its own: a terminal's signals are for the command, which may still want its files.
+      detached: true,
+      stdio: ['pipe', 'pipe', 'ignore', theirs],
+    });
+  } catch (error) {
+    closeSync(channel);
+    throw error;
+  } finally {
+    closeSync(theirs);
+  }
   // One that has ended before it has read it says so by its end.
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(JSON.stringify(plan));

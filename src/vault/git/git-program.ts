@@ -4,7 +4,7 @@
  */
 import { accessSync, constants, realpathSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
-import { childProcess } from '../../base/child-process.js';
+import { startProgram } from '../../base/child-process.js';
 import { ErrnoError } from '../../base/errno.js';
 import {
   gitMemoryKilobytes,
@@ -74,7 +74,7 @@ export class Git {
     return new Promise((resolve, reject) => {
       // Its memory is its own concern no longer: objects that unpack to more than the machine has are made in a minute.
       const limited = `ulimit -c 0; ulimit -d ${gitMemoryKilobytes} 2>/dev/null; exec "$0" "$@"`;
-      const child = childProcess().spawn('/bin/sh', ['-c', limited, this.#program, ...words], {
+      const child = startProgram('/bin/sh', ['-c', limited, this.#program, ...words], {
         cwd,
         env: { PATH: this.#path, LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', ...environment },
         stdio: [typeof input === 'number' ? input : input === undefined ? 'ignore' : 'pipe', output ?? 'pipe', 'pipe'],

@@ -1,6 +1,6 @@
 /** The way to a tree program that stays: started as everything is, or as a process that runs one command starts it. */
 import { closeSync, read, write } from 'node:fs';
-import { childProcess } from '../../base/child-process.js';
+import { startProgram } from '../../base/child-process.js';
 import { takeReady } from '../../base/ready-program.js';
 import type { ProgramStream, StartedProgram, Starter } from '../../base/starter.js';
 
@@ -24,7 +24,7 @@ const ended = (how: string | number | null) => new Error(`the tree program ended
 
 export function channelBeside(program: string, { onChunk, onEnd }: Heard): TreeChannel {
   // From no directory of anybody's: it may stay for long.
-  const child = childProcess().spawn(program, ['serve'], { stdio: ['pipe', 'pipe', 'ignore'], env: {}, cwd: '/' });
+  const child = startProgram(program, ['serve'], { stdio: ['pipe', 'pipe', 'ignore'], env: {}, cwd: '/' });
   child.once('error', onEnd);
   child.once('close', (code, signal) => onEnd(ended(signal ?? code)));
   // It has ended, and says so by its end.

@@ -4,7 +4,7 @@
  */
 import { constants } from 'node:os';
 import type { Readable } from 'node:stream';
-import { childProcess } from '../../base/child-process.js';
+import { childProcess, startProgram } from '../../base/child-process.js';
 import type { InodeIdentity } from '../../base/directory-identity.js';
 import { type ErrnoCode, ErrnoError, fromSystemError, fullDiskRemedy } from '../../base/errno.js';
 import { nativeErrorBytes } from '../../base/limits/store.js';
@@ -155,6 +155,7 @@ export class TreeProgram {
     const verb = job.words[0] ?? '';
     this.#server ??= new TreeServer(this.path, this.#starter);
     const { output, errors, code, signal } = await this.#server.run(words, list).catch((cause: Error) => {
+      if (cause instanceof ErrnoError) throw cause;
       throw new ErrnoError('EIO', { operation: `tree ${verb}`, path: this.path, reason: cause.message, cause });
     });
     if (code === 0) return output;
@@ -193,13 +194,13 @@ export class TreeProgram {
    * starts it.
    */
   startApart(words: readonly string[]): void {
-    if (this.#starter === undefined) {
-      const child = childProcess().spawn(this.path, [...words], { stdio: 'ignore', env: {}, cwd: '/', detached: true });
-      child.once('error', () => undefined);
-      child.unref();
-      return;
-    }
     try {
+      if (this.#starter === undefined) {
+        const child = startProgram(this.path, [...words], { stdio: 'ignore', env: {}, cwd: '/', detached: true });
+        child.once('error', () => undefined);
+        child.unref();
+        return;
+      }
       this.#starter.start(this.path, joinFields([this.path, ...words]), ['nothing', 'nothing', 'nothing']);
     } catch {
       // as above
@@ -257,7 +258,7 @@ export class TreeProgram {
         reject(cancelled(verb, job));
         return;
       }
-      const child = childProcess().spawn(this.path, [...this.#knownWords(job.words), ...endsWithUs()], {
+      const child = startProgram(this.path, [...this.#knownWords(job.words), ...endsWithUs()], {
         stdio: [job.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', job.inherited ?? 'ignore'],
         env: {},
       });

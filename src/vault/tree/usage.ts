@@ -3,9 +3,11 @@
  * is walked in this process.
  */
 
+import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { childProcess } from '../../base/child-process.js';
-import { ErrnoError } from '../../base/errno.js';
+import type { Readable } from 'node:stream';
+import { startProgram } from '../../base/child-process.js';
+import { ErrnoError, fromSystemError } from '../../base/errno.js';
 import { usagePollMilliseconds } from '../../base/limits/commands.js';
 import { endsWithUs } from './tree-program.js';
 
@@ -41,11 +43,23 @@ export interface UsageWatch {
 
 const numbersOfOne = 6;
 
+/** As one that ended at once. */
+function neverBegun({ onLost }: UsageRequest, error: ErrnoError): UsageWatch {
+  const first = Promise.reject(error);
+  first.catch(() => onLost(error));
+  return { first, stop: async () => undefined };
+}
+
 export function watchUsage(request: UsageRequest): UsageWatch {
   const wake = request.wakeBytes === undefined ? [] : ['--wake-bytes', String(Math.ceil(request.wakeBytes))];
   const words = ['usage', '--every', String(usagePollMilliseconds), ...wake, '--layer', ...request.roots];
   words.push(...endsWithUs());
-  const child = childProcess().spawn(request.program, words, { stdio: ['ignore', 'pipe', 'ignore'], env: {} });
+  let child: ChildProcessByStdio<null, Readable, null>;
+  try {
+    child = startProgram(request.program, words, { stdio: ['ignore', 'pipe', 'ignore'], env: {} });
+  } catch (error) {
+    return neverBegun(request, fromSystemError(error, 'count the fork', request.program));
+  }
   const closed = once(child, 'close').catch(() => undefined);
   let stopped = false;
   let cut = '';

@@ -1,7 +1,7 @@
 /** A fork's workspace written out whole, with its owners, links and times: to a new directory, or as a tar file by way of one. */
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, unlinkSync } from 'node:fs';
+import { startProgram } from '../../base/child-process.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { freshDirectory, inParent } from '../../base/fresh-directory.js';
 import { nativeErrorBytes } from '../../base/limits/store.js';
@@ -44,7 +44,7 @@ async function pack(directory: string, into: number, path: string): Promise<void
     '.',
   ];
   const [program = '', ...words] = process.getuid?.() === 0 ? tar : [...asOwner, ...tar];
-  const child = spawn(program, words, { env: { LC_ALL: 'C' }, stdio: ['ignore', into, 'pipe'] });
+  const child = startProgram(program, words, { env: { LC_ALL: 'C' }, stdio: ['ignore', into, 'pipe'] });
   let said = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     if (said.length < nativeErrorBytes) said += text;

@@ -2,8 +2,9 @@
  * `rclone:REMOTE:PATH`: whatever Debian's rclone knows, by its own WebDAV server: on loopback, with a password that is made for it and is in no
  * list of processes, started by us and ended with us, however we end. Its configuration is the person's own.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { startProgram } from '../../../base/child-process.js';
 import { ErrnoError } from '../../../base/errno.js';
 import { rcloneEndSeconds, rcloneStartMilliseconds, remoteCallMilliseconds } from '../../../base/limits/trees.js';
 import { systemPath } from '../../../base/system-programs.js';
@@ -38,7 +39,7 @@ export async function rcloneFileSystem({
 }: RcloneOptions): Promise<FileSystem> {
   const [user, password] = ['ctx', randomBytes(24).toString('base64url')];
   const words = ['serve', 'webdav', remote, '--addr', '127.0.0.1:0', '--dir-cache-time', '1s', '--log-level', 'INFO'];
-  const child = spawn(
+  const child = startProgram(
     '/bin/sh',
     ['-c', untilInputEnds, 'sh', 'rclone', ...words, ...(writable ? [] : ['--read-only'])],
     {
