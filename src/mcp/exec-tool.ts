@@ -3,7 +3,7 @@ import { ErrnoError } from '../base/errno.js';
 import type { Command } from '../sdk/options.js';
 import { type Envelope, toldRefusals } from '../sdk/report.js';
 import { count, type ToolInput, text, words } from './input.js';
-import { counted, shortened } from './texts.js';
+import { counted, nameText, shortened } from './texts.js';
 import { type McpTool, type ToolAnswer, toldWhileRunning } from './tool.js';
 
 const changesNamed = 40;
@@ -31,7 +31,7 @@ function outcome({ exitCode, signal, timedOut, limitError }: Envelope): string {
 /** What the jail did about it, which the command itself cannot know. */
 function remarks(envelope: Envelope): readonly string[] {
   const { changes, pending, refusals, connections, limitsReached, warnings, clashes } = envelope;
-  const named = changes.slice(0, changesNamed).map(({ kind, path }) => `${letters[kind]} ${path}`);
+  const named = changes.slice(0, changesNamed).map(({ kind, path }) => `${letters[kind]} ${nameText(path)}`);
   return [
     ...named,
     ...(changes.length > changesNamed ? [`and ${changes.length - changesNamed} more: see diff`] : []),
@@ -40,7 +40,7 @@ function remarks(envelope: Envelope): readonly string[] {
       .filter(({ verdict }) => verdict !== 'allowed')
       .map(({ host, port, reason }) => `refused to connect to ${host}:${port}: ${reason}`),
     ...limitsReached,
-    ...clashes.map((path) => `the person changed ${path} too`),
+    ...clashes.map((path) => `the person changed ${nameText(path)} too`),
     ...warnings,
     ...(pending > 0 ? [`${counted(pending, 'change')} pending in the fork`] : []),
   ];

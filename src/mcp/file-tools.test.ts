@@ -147,17 +147,19 @@ describe('every tool of files', () => {
       { path: 'l', type: 'symlink', size: 3, target: 'far' },
       { path: 'f', type: 'file', size: 1 },
       { path: 'o', type: 'other', size: 0 },
+      { path: 'n\nd/', type: 'symlink', size: 0, target: '\udcff' },
     ];
     const listed = await asked('list', {}, { entries, truncated: false });
-    assert.deepEqual(listed.text.split('\n'), ['d/', 'l -> far', 'f  1 byte', 'o  0 bytes']);
+    assert.deepEqual(listed.text.split('\n'), ['d/', 'l -> far', 'f  1 byte', 'o  0 bytes', '"n\\nd/" -> "\\udcff"']);
     assert.deepEqual(listed.facts, { entries, truncated: false });
     const some = await asked('list', { limit: 2 }, { entries, truncated: false });
     assert.deepEqual(some.facts, { entries: entries.slice(0, 2), truncated: true });
     const none = { entries: [], matches: [], truncated: false };
     assert.equal((await asked('list', {}, none)).text, '[empty]');
     assert.equal((await asked('search', { pattern: 'x' }, none)).text, '[nothing matches]');
-    const found = { matches: [{ path: 'f', line: 3, text: 'x' }], truncated: false };
-    assert.equal((await asked('search', { pattern: 'x' }, found)).text, 'f:3:x');
+    const places = ['f', 'a\udcff', 'n\nf:1:y'].map((path) => ({ path, line: 3, text: 'x' }));
+    const found = await asked('search', { pattern: 'x' }, { matches: places, truncated: false });
+    assert.deepEqual(found.text.split('\n'), ['f:3:x', '"a\\udcff":3:x', '"n\\nf:1:y":3:x']);
   });
 });
 

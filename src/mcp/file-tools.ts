@@ -4,7 +4,7 @@ import { ErrnoError } from '../base/errno.js';
 import { toolLineCharacters, toolRows, toolTextCharacters } from '../base/limits/commands.js';
 import type { ListedEntry } from '../sdk/workspace/file-answers.js';
 import { count, flag, text } from './input.js';
-import { counted } from './texts.js';
+import { counted, nameText } from './texts.js';
 import type { McpTool } from './tool.js';
 
 const path = text('a path, relative to the workspace or in full');
@@ -104,8 +104,9 @@ const editTool: McpTool = {
 };
 
 function entryLine({ path: name, type, size, target }: ListedEntry): string {
-  if (type === 'directory') return `${name}/`;
-  return type === 'symlink' ? `${name} -> ${target}` : `${name}  ${counted(size, 'byte')}`;
+  const shown = nameText(name);
+  if (type === 'directory') return `${shown}/`;
+  return type === 'symlink' ? `${shown} -> ${nameText(target ?? '')}` : `${shown}  ${counted(size, 'byte')}`;
 }
 
 const listTool: McpTool = {
@@ -158,7 +159,7 @@ const searchTool: McpTool = {
       .slice(0, input.count('limit') ?? toolRows)
       .map((match) => ({ ...match, text: match.text.slice(0, toolLineCharacters) }));
     const isMore = truncated || shown.length < matches.length;
-    const lines = shown.map(({ path: name, line, text: found }) => `${name}:${line}:${found}`);
+    const lines = shown.map(({ path: name, line, text: found }) => `${nameText(name)}:${line}:${found}`);
     const note = isMore ? ['[there are more: narrow the search, or raise limit]'] : [];
     return {
       text: [...lines, ...note].join('\n') || '[nothing matches]',

@@ -4,7 +4,7 @@ import { countChanges } from '../sdk/changes.js';
 import type { ApplyReport, RolledBack } from '../sdk/workspace/fork.js';
 import { countSteps, stepText } from '../sdk/workspace/steps.js';
 import { text, words } from './input.js';
-import { counted, shortened } from './texts.js';
+import { counted, nameText, shortened } from './texts.js';
 import type { McpTool, ToolAnswer } from './tool.js';
 
 const diffTool: McpTool = {
@@ -53,8 +53,8 @@ function rolledBack({ to, undone: changes, unmatched, trees, pending }: RolledBa
     text: [
       `back to checkpoint ${to.id}, ${counted(countChanges(changes), 'change')} undone`,
       ...(together.length === 0 ? [] : [`these ran at the same time and were undone together: ${together.join('; ')}`]),
-      ...undone.slice(0, 40).map(({ kind, path }) => `undone: ${kind} ${path}`),
-      ...unmatched.map((path) => `nothing has changed since then at ${path}`),
+      ...undone.slice(0, 40).map(({ kind, path }) => `undone: ${kind} ${nameText(path)}`),
+      ...unmatched.map((path) => `nothing has changed since then at ${nameText(path)}`),
       ...trees.map(({ file, problem }) =>
         problem === null ? `also took back ${file}` : `could not take back ${file}: ${problem}`,
       ),
@@ -81,10 +81,10 @@ const rollbackTool: McpTool = {
 
 /** A save that came while it was writing stays, and the rest is written. */
 function conflictReason({ undecided, written, aside }: ApplyReport): string {
-  const paths = undecided.join(', ');
+  const paths = undecided.map(nameText).join(', ');
   if (written.length === 0 && aside.length === 0)
     return `the person changed these too, so nothing was written: ${paths}`;
-  const earlier = aside.length === 0 ? '' : `; earlier saves of theirs are in ${aside.join(', ')}`;
+  const earlier = aside.length === 0 ? '' : `; earlier saves of theirs are in ${aside.map(nameText).join(', ')}`;
   const rest = counted(countSteps(written), 'other change');
   return `the person saved these meanwhile, and their versions stay: ${paths}; ${rest} applied${earlier}`;
 }
@@ -102,16 +102,18 @@ function applied(report: ApplyReport): ToolAnswer {
   const held =
     withheld.length === 0
       ? []
-      : [`held back, for the person alone to apply (ctx apply --allow-sensitive): ${withheld.join(', ')}`];
+      : [
+          `held back, for the person alone to apply (ctx apply --allow-sensitive): ${withheld.map(nameText).join(', ')}`,
+        ];
   const unasked = heldBack.length - withheld.length;
   const rest = unasked > 0 ? [`still in the fork, not asked for: ${counted(unasked, 'change')}`] : [];
   const head = done ? `applied ${counted(countSteps(steps), 'change')}` : 'nothing to apply';
   return {
     text: [
       head,
-      ...(done ? steps.map((step) => `${step.action} ${stepText(step)}`) : []),
-      ...problems.map(({ path, reason }) => `left out: ${path} (${reason})`),
-      ...unmatched.map((path) => `nothing is pending at ${path}`),
+      ...(done ? steps.map((step) => `${step.action} ${nameText(stepText(step))}`) : []),
+      ...problems.map(({ path, reason }) => `left out: ${nameText(path)} (${reason})`),
+      ...unmatched.map((path) => `nothing is pending at ${nameText(path)}`),
       ...held,
       ...rest,
     ].join('\n'),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ErrnoError } from '../base/errno.js';
-import { counted, refusal, shortened } from './texts.js';
+import { counted, nameText, refusal, shortened } from './texts.js';
 
 test('a text is whole up to its limit, and beyond it has its beginning, its end and how much is missing', () => {
   for (const most of [10, 11, 1_000]) {
@@ -29,6 +29,17 @@ test('a refusal begins with its code, and says where and what to try only where 
     assert.deepEqual([said, isError], [text, true]);
     assert.equal((facts?.['error'] as { code?: string } | undefined)?.code, 'EACCES');
   }
+});
+
+test('a name is on one line, no two are shown alike, and what is not shown as it is reads back from JSON', () => {
+  for (const name of ['a', 'a b', 'é', '😀', 'a\\nb', '\\udcff', 'a"b', '\ufffd']) assert.equal(nameText(name), name);
+  const others = ['a\nb', '\u001b[2J', 'a\u007f', '\u0085', '\u2028', 'a\udcff', 'a\udcfe', '\ud800', '"a"', '"a\\nb"'];
+  const shown = others.map(nameText);
+  assert.deepEqual(
+    shown.map((text): unknown => JSON.parse(text)),
+    others,
+  );
+  for (const text of shown) assert.doesNotMatch(text, /[\n\u001b\p{Surrogate}]/u);
 });
 
 test('a number is of one thing or of several', () => {

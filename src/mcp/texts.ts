@@ -13,13 +13,21 @@ export function shortened(whole: string, most = toolTextCharacters): string {
 
 /** The code to act by, the reason, and what to do about it. */
 export function refusal({ code, operation, path, reason, remedy }: ErrnoError): ToolAnswer {
-  const where = path === undefined ? '' : ` ${path}`;
+  const where = path === undefined ? '' : ` ${nameText(path)}`;
   const lines = [`${code}: ${operation}${where}: ${reason}`, ...(remedy === undefined ? [] : [`try: ${remedy}`])];
   return {
     text: lines.join('\n'),
     facts: { error: { code, operation, path, reason, remedy } },
     isError: true,
   };
+}
+
+/**
+ * The name of a file in a line: as it is, or, where that would be another line or another name (line ends and other controls, bytes that
+ * are not UTF-8), as a string of JSON. A model that writes that as an argument means the same file.
+ */
+export function nameText(name: string): string {
+  return /^"|[\p{Cc}\p{Surrogate}\u2028\u2029]/u.test(name) ? JSON.stringify(name) : name;
 }
 
 export function counted(number: number, what: string): string {

@@ -151,6 +151,37 @@ asOneUser((user) => {
         { script: 'echo old > file; ln -s file link' },
       ));
 
+    test('what a list names is what is read, written, run and applied, also where a name is not UTF-8', () =>
+      inWorkspace(
+        async (workspace, project) => {
+          const names = (await workspace.list('.')).entries.map(({ path }) => path);
+          assert.deepEqual(names, ['a\udcff', 'a\ufffd']);
+          for (const name of names) {
+            const before = Buffer.from(name === 'a\ufffd' ? 'sign\n' : 'byte\n');
+            assert.deepEqual(await workspace.read(name), before);
+            await workspace.write(name, `new ${before}`);
+            await workspace.edit(name, { before: 'new', after: 'newer' });
+            assert.equal((await workspace.run(['cat', name])).stdout?.text, `newer ${before}`);
+            assert.equal((await workspace.exec(['cat', name])).stdout?.text, `newer ${before}`);
+          }
+          const { matches } = await workspace.search('newer byte');
+          assert.deepEqual(matches, [{ path: 'a\udcff', line: 1, text: 'newer byte' }]);
+          assert.equal((await workspace.apply({ paths: ['a\udcff'] })).done, true);
+          assert.deepEqual(
+            (await workspace.status()).changes.map(({ path }) => path),
+            ['a\ufffd'],
+          );
+          assert.equal(readFileSync(Buffer.from(`${project}/a\xff`, 'latin1'), 'utf8'), 'newer byte\n');
+          for (const act of [
+            workspace.read('a\ud800'),
+            workspace.write('a\ud800', ''),
+            workspace.exec(['cat', '\ud800']),
+          ])
+            await assert.rejects(act, refuses('EINVAL'));
+        },
+        { script: 'echo byte > "$(printf \'a\\377\')"; echo sign > "$(printf \'a\\357\\277\\275\')"' },
+      ));
+
     test('searching finds lines, and says where', () =>
       inWorkspace(
         async (workspace) => {
