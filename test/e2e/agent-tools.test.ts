@@ -125,7 +125,13 @@ forEitherUser((user) => {
       const person = await stage.ctx(project, ['tool', 'call', 'agent.create', '{"name":"x"}']);
       assert.match(person.stderr, /ctx agent new NAME/);
       const made = recordsOf(stage.store).filter(({ type, object }) => type === 'agent.new' && object === 'agent/kid');
-      assert.ok(made.some(({ facts }) => facts?.['parent'] === 'maker'));
+      const by = made.map(({ status, agent, facts }) => [status, agent, facts?.['parent'], facts?.['by']]);
+      assert.deepEqual(by.slice(0, 2), [
+        ['begin', 'maker', 'maker', 'agent:maker'],
+        ['ok', 'maker', 'maker', 'agent:maker'],
+      ]);
+      const refused = ['audit', 'query', '--agent', 'maker', '--type', 'agent.new', '--status', 'denied'];
+      assert.match(await ok(stage, project, refused), /denied +agent\/maker:\d+ +agent\.new agent\/stranger\n/);
     });
 
     test('it writes control files of its descendants, and never its own, a stranger’s, or more than it has', async () => {

@@ -33,7 +33,11 @@ export async function createChild(
       });
     }
   };
-  const made = await new Agents(host).make(name, { parent, spec, tier, directory, file: 'the input' }, allowed);
+  const made = await new Agents(host).make(
+    name,
+    { parent, spec, tier, directory, file: 'the input' },
+    { agent: parent, allowed },
+  );
   return { ...made, directory: `/ctx/${made.shown}` };
 }
 
@@ -70,5 +74,5 @@ export async function setOfDescendant(
       },
     );
   };
-  await new Agents(host).set(name, file, text, directory, { by: `agent:${writer}`, allowed });
+  await new Agents(host).set(name, file, text, directory, { agent: writer, allowed });
 }

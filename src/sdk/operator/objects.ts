@@ -50,9 +50,10 @@ export interface NewObject {
 
 type Allowed = () => Promise<void> | void;
 
-/** Who it is, for the record, and whether they may. */
+/** Who it is where it is not the operator, for the record, and whether they may. */
 export interface OtherWriter {
-  readonly by?: string | undefined;
+  /** By its name: what it does is in its own chain. */
+  readonly agent?: string | undefined;
   readonly allowed?: Allowed | undefined;
 }
 
@@ -91,8 +92,9 @@ export class Objects {
     return { root, uid, system };
   }
 
-  #verb(verb: string, name: string, facts: RecordedVerb['facts']): RecordedVerb {
-    return { type: `${this.#kind}.${verb}`, object: `${this.#kind}/${name}`, facts };
+  #verb(verb: string, name: string, facts: RecordedVerb['facts'], agent?: string): RecordedVerb {
+    const about = { type: `${this.#kind}.${verb}`, object: `${this.#kind}/${name}` };
+    return agent === undefined ? { ...about, facts } : { ...about, agent, facts: { ...facts, by: `agent:${agent}` } };
   }
 
   #problems(object: LocatedObject): readonly string[] {
@@ -103,7 +105,7 @@ export class Objects {
   async #agentTexts(
     name: string,
     given: NewObject,
-    facts: RecordedVerb['facts'],
+    verb: (texts: ReadonlyMap<string, string>) => RecordedVerb,
   ): Promise<ReadonlyMap<string, string>> {
     const { spec = {}, file = name, directory = currentDirectory() } = given;
     const { uid, gid } = this.#host;
@@ -117,7 +119,7 @@ export class Objects {
     const agent = agentFrom(name, '', wholeValues(read, `agent ${name}`)); // is nowhere yet
     await recordedRefusal(
       this.#host,
-      () => this.#verb('new', name, { ...facts, files: recordedFiles(texts) }),
+      () => verb(texts),
       () =>
         parent === undefined
           ? assertOwnAgent(this.#host, agent)
@@ -138,20 +140,22 @@ export class Objects {
   }
 
   /** `allowed` is asked first, while nobody else changes objects. */
-  make(name: string, given: NewObject = {}, allowed: Allowed = () => undefined): Promise<LocatedObject> {
+  make(name: string, given: NewObject = {}, other: OtherWriter = {}): Promise<LocatedObject> {
     return whileChanging(this.#host, async () => {
-      await allowed();
-      return this.#make(name, given);
+      await other.allowed?.();
+      return this.#make(name, given, other.agent);
     });
   }
 
-  async #make(name: string, given: NewObject): Promise<LocatedObject> {
+  async #make(name: string, given: NewObject, by: string | undefined): Promise<LocatedObject> {
     const { tier = 'system', parent } = given;
     parseObjectName(name);
     const facts = { tier, ...(parent === undefined ? {} : { parent }) };
-    const texts = this.#kind === 'agent' ? await this.#agentTexts(name, given, facts) : this.#toolTexts(name, given);
+    const verb = (files: ReadonlyMap<string, string>) =>
+      this.#verb('new', name, { ...facts, files: recordedFiles(files) }, by);
+    const texts = this.#kind === 'agent' ? await this.#agentTexts(name, given, verb) : this.#toolTexts(name, given);
     const { program } = given;
-    return recordedAct(this.#host, this.#verb('new', name, { ...facts, files: recordedFiles(texts) }), () => {
+    return recordedAct(this.#host, verb(texts), () => {
       makeSystemObjects(this.#host.root, this.#kind);
       const made = makeObject(this.#roots, tier, this.#kind, name, texts);
       try {
@@ -220,7 +224,7 @@ export class Objects {
   ): Promise<void> {
     return whileChanging(this.#host, async () => {
       await other.allowed?.();
-      await this.#set(name, file, text, directory, other.by);
+      await this.#set(name, file, text, directory, other.agent);
     });
   }
 
@@ -228,8 +232,7 @@ export class Objects {
     const object = requireObject(this.#roots, this.#kind, name);
     this.#checkWritable(name, file);
     const was = recordedText(readControlText(object, file) ?? '');
-    const facts = { file, was, is: recordedText(text) };
-    const verb = this.#verb('set', name, by === undefined ? facts : { ...facts, by });
+    const verb = this.#verb('set', name, { file, was, is: recordedText(text) }, by);
     const changed = new Map([[file, text]]);
     if (this.#kind === 'tool') readTool(object, changed);
     else {
