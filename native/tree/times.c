@@ -22,17 +22,33 @@ static int64_t latest(void) {
   return nanoseconds(now);
 }
 
+/* A file may have a time that no count of nanoseconds reaches, before 1678 or after 2262: it is the first, or the last. */
+static int64_t place_in_order(struct timespec time) {
+  const int64_t most = INT64_MAX / 1000000000 - 1;
+  return time.tv_sec > most ? INT64_MAX : time.tv_sec < -most ? INT64_MIN : nanoseconds(time);
+}
+
 void count_time(struct order *order, struct timespec time) {
   if (order->count == order->room) {
     order->room = order->room * 2 + 64;
     order->times = reallocate(order->times, order->room * sizeof *order->times);
   }
-  order->times[order->count++] = nanoseconds(time);
+  order->times[order->count++] = place_in_order(time);
 }
 
 static int ascending(const void *left, const void *right) {
   int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
   return a < b ? -1 : a > b;
+}
+
+/*
+ * A write that follows is stamped with a tick: it must not look older than what was given a time here. One tick comes after
+ * the other within milliseconds, unless the clock was set back meanwhile: that is not waited for.
+ */
+static void wait_for_tick(int64_t last) {
+  enum { MOST_MILLISECONDS = 100 };
+  for (int waited = 0; waited < MOST_MILLISECONDS && tick() <= last; waited++)
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
 void close_order(struct order *order, int64_t after) {
@@ -42,12 +58,11 @@ void close_order(struct order *order, int64_t after) {
     if (kept == 0 || order->times[kept - 1] != order->times[i]) order->times[kept++] = order->times[i];
   order->count = kept;
   order->after = after > 0 ? after : latest();
-  /* A write that follows is stamped with a tick: it must not look older than what was given a time here. */
-  for (struct timespec rest = {0, 1000000}; tick() <= order->after + (int64_t)kept;) nanosleep(&rest, NULL);
+  wait_for_tick(order->after + (int64_t)kept);
 }
 
 struct timespec later_time(const struct order *order, struct timespec time) {
-  int64_t key = nanoseconds(time);
+  int64_t key = place_in_order(time);
   const int64_t *found = bsearch(&key, order->times, order->count, sizeof key, ascending);
   int64_t given = order->after + 1 + (found == NULL ? 0 : found - order->times);
   return (struct timespec){given / 1000000000, given % 1000000000};

@@ -148,4 +148,35 @@ describe('a name that the directory has already', () => {
       mkdirSync(at('to'));
     }
   });
+
+  it('are in the order that files had before 1970 and beyond 2262, too', async () => {
+    const [up, to] = [at('far-up'), at('far-to')];
+    mkdirSync(to);
+    const years = [1902, 1960, 1970, 2026, 2040, 2261, 2300] as const;
+    for (const year of years) {
+      write(`far-up/${year}`);
+      // As a Date: Node takes a number below 0 for now.
+      const time = new Date(Date.UTC(year, 1));
+      utimesSync(`${up}/${year}`, time, time);
+    }
+    const plan = years.map((year) => ({ action: 'put' as const, path: String(year) }));
+    const { after = 0n } = await tree.apply({ uppers: [up], root: to, plan, forward: 'now' });
+    const found = years.map((year) => timeOf(`${to}/${year}`));
+    assert.deepEqual(
+      found,
+      [...found].sort((one, other) => (one < other ? -1 : 1)),
+    );
+    assert.ok(found.every((time) => time > after && time <= after + 10n));
+  });
+
+  it('are given at once where the clock was set back since those that they come after', async () => {
+    const [up, to] = [at('back-up'), at('back-to')];
+    mkdirSync(to);
+    write('back-up/f');
+    const ahead = BigInt(Date.now() + 60 * 60_000) * 1_000_000n;
+    const signal = AbortSignal.timeout(30_000);
+    const plan: TreeStep[] = [{ action: 'put', path: 'f' }];
+    await tree.apply({ uppers: [up], root: to, plan, forward: ahead, signal });
+    assert.equal(timeOf(`${to}/f`), ahead + 1n);
+  });
 });
