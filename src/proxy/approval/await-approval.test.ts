@@ -106,6 +106,20 @@ describe('a command that needs an approval', () => {
     assert.deepEqual(left, ['answer.json', 'answering', 'asked.json', 'asker', 'settled', 'used']);
   });
 
+  it('is not waited for longer than was said, where the clock is set back meanwhile', async () => {
+    const { ask, asked } = await stage();
+    let back = 0;
+    const by: Host = { ...host, now: () => new Date(Date.now() - back) };
+    const onApproval = async (each: Asked) => {
+      asked.push(each);
+      back = 60 * 60_000;
+      return undefined;
+    };
+    const began = performance.now();
+    await assert.rejects(ask(undefined, { approvalMilliseconds: 300, onApproval }, by), { code: 'EACCES' });
+    assert.ok(performance.now() - began < 30_000 && asked.length === 1);
+  });
+
   it('is asked about each time that it was granted once, not again in the session, and never with a rule', async () => {
     const { asked, ask } = await stage();
     for (const count of [1, 2]) {

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { canonicalJson } from '../../base/canonical-json.js';
+import { monotonic } from '../../base/clock.js';
 import { ErrnoError } from '../../base/errno.js';
 import { approvalLookMilliseconds, approvalWaitMilliseconds } from '../../base/limits/decisions.js';
 import { flag, having, list, oneOf, word } from '../../base/shape.js';
@@ -66,6 +67,8 @@ export interface Approved extends NetworkGrant {
 /** Until an answer is there, or the time is over: then it is denied, unless an answer came first. So it is when no one waits any more. */
 async function answerTo({ host, request }: Asking, asked: Asked, ended: AbortSignal): Promise<ApprovalAnswer> {
   const store = approvalsOf(host);
+  // Of both clocks the first: one that is set back must not keep the caller, nor may the time count that the machine sleeps.
+  const until = monotonic() + (asked.expiresAt - asked.askedAt);
   const deny = (why: string) =>
     answerApproval(host, asked, { granted: false, scope: 'once', by: 'ctx', why, network: [] });
   for (;;) {
@@ -73,7 +76,7 @@ async function answerTo({ host, request }: Asking, asked: Asked, ended: AbortSig
     if (answer !== undefined) return answer;
     if (request.signal?.aborted === true) return deny('whoever asked went away');
     if (ended.aborted) return deny('it could not be asked');
-    if (host.now().getTime() >= asked.expiresAt) return deny('no answer came in time');
+    if (monotonic() >= until || host.now().getTime() >= asked.expiresAt) return deny('no answer came in time');
     await sleep(approvalLookMilliseconds);
   }
 }
