@@ -1,4 +1,5 @@
 /** What directories that are open held when they were first read, or rewound. */
+import { monotonic } from '../base/clock.js';
 import type { Entry } from '../vfs/filesystem.js';
 
 interface Listing {
@@ -22,7 +23,7 @@ export class Listings {
   #changes = 0;
   #next = 1;
 
-  constructor(shared: boolean, now: () => number = Date.now) {
+  constructor(shared: boolean, now: () => number = monotonic) {
     this.#shared = shared;
     this.#now = now;
   }

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonic } from '../base/clock.js';
 import { ErrnoError } from '../base/errno.js';
 import { systemPath } from '../base/system-programs.js';
 import { mountsAt, notStarted } from './mount.js';
@@ -37,9 +38,9 @@ export async function unmount(directory: string): Promise<void> {
 }
 
 async function ended(server: number, directory: string): Promise<void> {
-  const deadline = Date.now() + serverEndMilliseconds;
+  const deadline = monotonic() + serverEndMilliseconds;
   while (isAlive(server)) {
-    if (Date.now() > deadline) {
+    if (monotonic() > deadline) {
       const reason = `it is unmounted, but its server (process ${server}) has not ended`;
       throw new ErrnoError('ETIMEDOUT', { operation: 'unmount', path: directory, reason });
     }

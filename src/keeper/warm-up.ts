@@ -5,6 +5,7 @@
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { monotonic } from '../base/clock.js';
 import { ErrnoError, hasCode } from '../base/errno.js';
 import { keeperLifeMilliseconds, keeperTrialMilliseconds } from '../base/limits/commands.js';
 
@@ -61,10 +62,10 @@ function removeListenersSince(before: ReadonlyMap<string | symbol, readonly unkn
 }
 
 async function untilQuiet(before: ReadonlySet<string>): Promise<void> {
-  const end = Date.now() + keeperTrialMilliseconds;
+  const end = monotonic() + keeperTrialMilliseconds;
   const left = () => [...openDescriptors()].filter((each) => !before.has(each));
   while (left().length > 0 || hasChildren() || process.getActiveResourcesInfo().length > 0) {
-    if (Date.now() > end) {
+    if (monotonic() > end) {
       throw new ErrnoError('EBUSY', {
         operation: 'start a keeper',
         reason: `its first calls left something open: ${[...left(), ...process.getActiveResourcesInfo()].join(', ')}`,

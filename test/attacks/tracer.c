@@ -179,8 +179,7 @@ int main(int count, char **words) {
   } else if (strcmp(what, "trap") == 0) {
     ask_parent();
     raise_trap();
-  }
-  else if (strcmp(what, "asked") == 0)
+  } else if (strcmp(what, "asked") == 0)
     after_exec();
   else if (strcmp(what, "keep") == 0 || strcmp(what, "keep-thread") == 0)
     keep(strcmp(what, "keep-thread") == 0);

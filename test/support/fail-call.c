@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/vfs.h>
 #include <sys/user.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,11 +40,11 @@ static const struct {
   long number;
   int descriptor;
 } others[] = {
-    {SYS_mknodat, -1},   {SYS_fchmod, 0},        {SYS_fchown, 0},       {SYS_fchownat, -1},
-    {SYS_utimensat, -1}, {SYS_sync_file_range, 0},  {SYS_openat, -1},     {SYS_getdents64, 0},   {SYS_read, 0},
-    {SYS_pread64, 0},    {SYS_fsetxattr, 0},        {SYS_readlinkat, -1}, {SYS_newfstatat, -1},  {SYS_fstat, 0},
-    {SYS_lseek, 0},      {SYS_openat2, -1},      {SYS_unlinkat, -1},    {SYS_flistxattr, 0},    {SYS_fgetxattr, 0},
-    {SYS_llistxattr, -1}, {SYS_lgetxattr, -1},   {SYS_fcntl, 0},
+    {SYS_mknodat, -1},        {SYS_fchmod, 0},      {SYS_fchown, 0},      {SYS_fchownat, -1}, {SYS_utimensat, -1},
+    {SYS_sync_file_range, 0}, {SYS_openat, -1},     {SYS_getdents64, 0},  {SYS_read, 0},      {SYS_pread64, 0},
+    {SYS_fsetxattr, 0},       {SYS_readlinkat, -1}, {SYS_newfstatat, -1}, {SYS_fstat, 0},     {SYS_lseek, 0},
+    {SYS_openat2, -1},        {SYS_unlinkat, -1},   {SYS_flistxattr, 0},  {SYS_fgetxattr, 0}, {SYS_llistxattr, -1},
+    {SYS_lgetxattr, -1},      {SYS_fcntl, 0},
 };
 
 /* Where each machine has the number of a call, its arguments and its result. */

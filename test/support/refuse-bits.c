@@ -18,10 +18,11 @@ static const struct {
   const char *name;
   unsigned number;
 } calls[] = {
-    {"openat", SYS_openat},   {"openat2", SYS_openat2}, {"renameat2", SYS_renameat2},
-    {"linkat", SYS_linkat},   {"unshare", SYS_unshare}, {"copy_file_range", SYS_copy_file_range},
-    {"fcntl", SYS_fcntl},     {"syncfs", SYS_syncfs},   {"sync_file_range", SYS_sync_file_range},
-    {"unlinkat", SYS_unlinkat}, {"fsetxattr", SYS_fsetxattr}, {"fsync", SYS_fsync}, {"fdatasync", SYS_fdatasync},
+    {"openat", SYS_openat},       {"openat2", SYS_openat2},     {"renameat2", SYS_renameat2},
+    {"linkat", SYS_linkat},       {"unshare", SYS_unshare},     {"copy_file_range", SYS_copy_file_range},
+    {"fcntl", SYS_fcntl},         {"syncfs", SYS_syncfs},       {"sync_file_range", SYS_sync_file_range},
+    {"unlinkat", SYS_unlinkat},   {"fsetxattr", SYS_fsetxattr}, {"fsync", SYS_fsync},
+    {"fdatasync", SYS_fdatasync},
 };
 
 int main(int count, char **words) {

@@ -2,6 +2,7 @@
  * How an apply or its undo goes on: one line on a terminal, gone when it is done; and a key of the terminal ends it between two files,
  * with a word on what is written by then. A second one ends it at once.
  */
+import { monotonic } from '../../base/clock.js';
 import { ErrnoError } from '../../base/errno.js';
 import type { ApplyOptions } from '../../sdk/workspace/fork.js';
 
@@ -16,11 +17,11 @@ export interface ApplyProgress {
 
 export function applyProgress(stream: NodeJS.WriteStream, title: string): ApplyProgress {
   if (stream.isTTY !== true) return { onProgress: undefined, clear: () => undefined };
-  let last = Date.now() + quietMilliseconds - drawnMilliseconds;
+  let last = monotonic() + quietMilliseconds - drawnMilliseconds;
   let drawn = false;
   return {
     onProgress(done, of) {
-      const now = Date.now();
+      const now = monotonic();
       // No one needs to read of one that is over at once.
       if (now - last < drawnMilliseconds) return;
       last = now;

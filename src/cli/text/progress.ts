@@ -1,4 +1,5 @@
 /** One line that says how far the first import of a directory is; drawn on a terminal only, and gone when it is done. */
+import { monotonic } from '../../base/clock.js';
 import type { Progress } from '../../sdk/changes.js';
 import { sizeText } from './change-text.js';
 
@@ -38,11 +39,11 @@ export function progressText(progress: Progress, seconds: number): string {
 /** Without a terminal no one is shown anything. */
 export function progressLine(stream: NodeJS.WriteStream | undefined, title: string): ProgressLine {
   if (stream === undefined) return { update: undefined, clear: () => undefined };
-  const start = Date.now();
+  const start = monotonic();
   let drawn = false;
   return {
     update(progress) {
-      const seconds = (Date.now() - start) / 1000;
+      const seconds = (monotonic() - start) / 1000;
       // No one needs to read of an import that is over at once.
       if (seconds < 0.3) return;
       drawn = true;

@@ -1,4 +1,5 @@
 /** All tools of a server, page by page: bounded, whatever it answers. */
+import { monotonic } from '../../base/clock.js';
 import { ErrnoError } from '../../base/errno.js';
 import { sourcePages, sourceStartMilliseconds, sourceTools } from '../../base/limits/objects.js';
 import { visible } from '../../base/visible-text.js';
@@ -27,12 +28,12 @@ async function pageOf(conversation: ServerConversation, cursor: string | undefin
 
 /** EIO where it never ends, ETIMEDOUT where it takes too long for all of them. */
 export async function askTools(source: string, conversation: ServerConversation): Promise<ToolList> {
-  const until = Date.now() + sourceStartMilliseconds;
+  const until = monotonic() + sourceStartMilliseconds;
   const seen = new Set<string>();
   const listed: unknown[] = [];
   let cursor: string | undefined;
   do {
-    const { tools, next } = await pageOf(conversation, cursor, Math.max(1, until - Date.now()));
+    const { tools, next } = await pageOf(conversation, cursor, Math.max(1, until - monotonic()));
     listed.push(...tools);
     if (next !== undefined && seen.has(next)) fault('its server lists its tools in a circle');
     if (seen.size >= sourcePages) fault(`its server lists its tools in more than ${sourcePages} pages`);

@@ -202,3 +202,28 @@ it('a chunked tree counts extended attributes as bytes, over its end, a snapshot
   assert.equal(used(filesystem), 0);
   await filesystem.close();
 });
+
+describe('a chunked tree while the clock is set back', () => {
+  it('shows its readers what was committed, and is written to again once there is room', async (t) => {
+    const file = join(directory, `${++number}`);
+    const writer = await opened(true, file);
+    writer.sync();
+    const reader = await opened(false, file);
+    assert.deepEqual(names(reader), []);
+    const { now } = Date;
+    t.mock.method(Date, 'now', () => now() - 60 * 60_000);
+    writer.mkdir(writer.root, 'made', root);
+    writer.sync();
+    await pause(50);
+    assert.deepEqual(names(reader), ['made']);
+    t.mock.restoreAll();
+    fail();
+    writer.mkdir(writer.root, 'unwritten', root);
+    assert.throws(() => writer.sync(), { code: 'ENOSPC' });
+    ChunkDatabase.prototype.commit = commit;
+    t.mock.method(Date, 'now', () => now() - 60 * 60_000);
+    await pause(1_100);
+    writer.mkdir(writer.root, 'next', root);
+    for (const each of [reader, writer]) await each.close();
+  });
+});

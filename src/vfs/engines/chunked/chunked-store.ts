@@ -2,6 +2,7 @@
  * An inode store in one file: records and names in a copy-on-write tree, content in chunks by digest, equal ones once. What was
  * changed is in memory until `sync`, or until there is much of it, and then goes to the disk in one transaction.
  */
+import { monotonic } from '../../../base/clock.js';
 import { ErrnoError } from '../../../base/errno.js';
 import { shellWord } from '../../../base/visible-text.js';
 import { failure } from '../../failure.js';
@@ -55,7 +56,7 @@ export class ChunkedStore implements InodeStore, PageStore {
   /** Why the last transaction failed, and when. */
   #refused: { readonly error: unknown; readonly at: number } | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #looked = 0;
+  #looked = Number.NEGATIVE_INFINITY;
 
   constructor(database: ChunkDatabase, options: { writable: boolean; snapshot?: string | undefined; root: Creation }) {
     const { writable, snapshot, root } = options;
@@ -195,9 +196,9 @@ export class ChunkedStore implements InodeStore, PageStore {
 
   settled(): void {
     if (!this.#writable) return;
-    this.#dirtySince ??= Date.now();
+    this.#dirtySince ??= monotonic();
     const bytes = this.#content.changed * chunkBytes;
-    const isOld = Date.now() - this.#dirtySince > commitMilliseconds;
+    const isOld = monotonic() - this.#dirtySince > commitMilliseconds;
     if (bytes > mostDirtyBytes || this.#dirtyPages.size > mostDirtyPages || isOld) this.#tryToSync();
     else if (!this.#isDirty) this.#trim();
     else this.#timer ??= setTimeout(() => this.#tryToSync(), commitMilliseconds).unref();
@@ -206,7 +207,7 @@ export class ChunkedStore implements InodeStore, PageStore {
   /** What was changed stays in memory when its transaction fails; nothing more is added to it until one succeeds. */
   ready(): void {
     if (this.#refused === undefined) return;
-    if (Date.now() - this.#refused.at < commitMilliseconds) throw this.#refused.error;
+    if (monotonic() - this.#refused.at < commitMilliseconds) throw this.#refused.error;
     this.sync();
   }
 
@@ -227,7 +228,7 @@ export class ChunkedStore implements InodeStore, PageStore {
       this.#commit();
       this.#refused = undefined;
     } catch (error) {
-      this.#refused = { error, at: Date.now() };
+      this.#refused = { error, at: monotonic() };
       throw error;
     }
   }
@@ -335,7 +336,7 @@ export class ChunkedStore implements InodeStore, PageStore {
 
   /** A reader sees what a writer in another process has committed. */
   #look(): void {
-    const time = Date.now();
+    const time = monotonic();
     if (time - this.#looked < lookMilliseconds) return;
     this.#looked = time;
     this.#database.refresh();

@@ -1,4 +1,5 @@
 /** The content of remote files: parts that were read, and what is changed here until it becomes the whole file there. */
+import { monotonic } from '../../../base/clock.js';
 import { remoteBlockBytes, remoteCacheBytes } from '../../../base/limits/trees.js';
 import type { OpenFiles } from '../inodes/open-files.js';
 import { BlockCache } from './block-cache.js';
@@ -82,7 +83,7 @@ export class RemoteContents {
     const { staged } = node;
     if (staged === undefined || !node.changed || node.removed) return;
     node.entry = await this.#store.write(node.path, staged, { version: node.entry.version });
-    node.heard = Date.now();
+    node.heard = monotonic();
     node.changed = false;
   }
 

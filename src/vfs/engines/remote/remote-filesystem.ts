@@ -4,6 +4,7 @@
  *
  * Stores have no links, owners, modes and times of ours: that is declared, and refused. What others change is seen after a second.
  */
+import { monotonic } from '../../../base/clock.js';
 import { hasCode } from '../../../base/errno.js';
 import type { Answer, Steps } from '../../answer.js';
 import { failure } from '../../failure.js';
@@ -251,7 +252,7 @@ class RemoteFileSystem implements FileSystem {
   async readdir(directory: Inode): Promise<readonly Entry[]> {
     const above = this.#nodes.directory(directory, 'readdir');
     if (above.removed) return [];
-    const asked = Date.now();
+    const asked = monotonic();
     const listed = await this.#store.list(above.path);
     this.#lookups.listed(above.path, listed.length);
     return listed.flatMap((entry) => {
@@ -321,7 +322,7 @@ class RemoteFileSystem implements FileSystem {
   async #hearAnew(node: RemoteNode): Promise<void> {
     const entry = await this.#store.stat(node.path).catch(() => undefined);
     if (entry?.kind === node.kind) node.entry = entry;
-    node.heard = entry === undefined ? 0 : Date.now();
+    node.heard = entry === undefined ? Number.NEGATIVE_INFINITY : monotonic();
   }
 
   async #checkReplaced(moved: RemoteNode, replaced: RemoteNode, name: Name): Promise<void> {

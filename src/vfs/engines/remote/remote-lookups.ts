@@ -1,4 +1,5 @@
 /** What is at a path of a remote store: asked for, or known since a short time. */
+import { monotonic } from '../../../base/clock.js';
 import { hasCode } from '../../../base/errno.js';
 import { remoteAttributeMilliseconds } from '../../../base/limits/trees.js';
 import { failure } from '../../failure.js';
@@ -31,10 +32,10 @@ export class RemoteLookups {
   async look(path: RemotePath): Promise<RemoteNode | undefined> {
     const known = this.#nodes.known(path);
     if (known !== undefined) {
-      const isFresh = Date.now() - known.heard < remoteAttributeMilliseconds;
+      const isFresh = monotonic() - known.heard < remoteAttributeMilliseconds;
       if (isFresh || known.staged !== undefined || known === this.#nodes.root) return known;
     }
-    const asked = Date.now();
+    const asked = monotonic();
     if (known !== undefined && this.#isWalked(path)) {
       await this.#listAgain(directoryOf(path));
       const listed = this.#nodes.known(path);
@@ -51,7 +52,7 @@ export class RemoteLookups {
 
   /** A directory was listed, and had so many entries. */
   listed(path: RemotePath, entries: number): void {
-    if (entries <= relistedEntries) this.#walks.set(path, { since: 0, asked: 0 });
+    if (entries <= relistedEntries) this.#walks.set(path, { since: Number.NEGATIVE_INFINITY, asked: 0 });
     else this.#walks.delete(path);
   }
 
@@ -59,7 +60,7 @@ export class RemoteLookups {
   #isWalked(path: RemotePath): boolean {
     const walk = this.#walks.get(directoryOf(path));
     if (walk === undefined) return false;
-    const now = Date.now();
+    const now = monotonic();
     if (now - walk.since > remoteAttributeMilliseconds) Object.assign(walk, { since: now, asked: 0 });
     walk.asked += 1;
     return walk.asked > askedOneByOne;
@@ -68,7 +69,7 @@ export class RemoteLookups {
   async #listAgain(path: RemotePath): Promise<void> {
     const under = this.#listing.get(path);
     if (under !== undefined) return under;
-    const asked = Date.now();
+    const asked = monotonic();
     const listing = (async () => {
       const entries = await this.#store.list(path);
       for (const entry of entries) {
@@ -85,11 +86,11 @@ export class RemoteLookups {
    * again.
    */
   async #stat(path: RemotePath): Promise<RemoteEntry | undefined> {
-    if (this.#late !== undefined && Date.now() - this.#late.at < remoteAttributeMilliseconds) throw this.#late.error;
+    if (this.#late !== undefined && monotonic() - this.#late.at < remoteAttributeMilliseconds) throw this.#late.error;
     try {
       return await this.#store.stat(path);
     } catch (error) {
-      if (hasCode(error, 'ETIMEDOUT')) this.#late = { at: Date.now(), error };
+      if (hasCode(error, 'ETIMEDOUT')) this.#late = { at: monotonic(), error };
       throw error;
     }
   }

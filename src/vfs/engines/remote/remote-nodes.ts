@@ -1,4 +1,5 @@
 /** The inodes of a remote tree: a store knows paths alone, so a number is a path as long as it is known, and follows a rename. */
+import { monotonic } from '../../../base/clock.js';
 import { failure } from '../../failure.js';
 import type { Attributes, Inode } from '../../filesystem.js';
 import { bytesFromName, checkName, type Name, nameBytes, nameFromText } from '../../names.js';
@@ -9,7 +10,7 @@ export interface RemoteNode {
   readonly inode: Inode;
   readonly kind: 'file' | 'directory';
   path: RemotePath;
-  /** What was last heard of it, and when. */
+  /** What was last heard of it, and when: by a clock that is never set. */
   entry: RemoteEntry;
   heard: number;
   /** Its content, while it is changed here or after it lost its name. */
@@ -82,14 +83,14 @@ export class RemoteNodes {
     if (known !== undefined && known.heard >= asked) return known;
     if (known !== undefined && known.kind === entry.kind) {
       if (known.staged === undefined) known.entry = entry;
-      known.heard = Date.now();
+      known.heard = monotonic();
       return known;
     }
     if (known !== undefined) this.gone(known);
     this.#last += 1;
     const { kind } = entry;
     const state = { staged: undefined, changed: false, removed: false, kept: false };
-    const node: RemoteNode = { inode: this.#last, kind, path, entry, heard: Date.now(), ...state };
+    const node: RemoteNode = { inode: this.#last, kind, path, entry, heard: monotonic(), ...state };
     this.#byInode.set(node.inode, node);
     this.#byPath.set(path, node);
     return node;

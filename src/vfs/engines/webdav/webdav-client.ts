@@ -5,6 +5,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { monotonic } from '../../../base/clock.js';
 import { type ErrnoCode, ErrnoError } from '../../../base/errno.js';
 import { remoteAttempts, webdavAnswerBytes } from '../../../base/limits/trees.js';
 import type { RemoteContent } from '../remote/remote-store.js';
@@ -59,11 +60,11 @@ export class WebdavClient {
   }
 
   async #tried(request: WebdavRequest, signal: AbortSignal, goesOn: () => void): Promise<WebdavAnswer> {
-    const deadline = Date.now() + this.#access.limit;
+    const deadline = monotonic() + this.#access.limit;
     for (let attempt = 1; ; attempt += 1) {
       const pause = firstPauseMilliseconds * 2 ** (attempt - 1) * (0.5 + Math.random());
       // Where no time is left for another one, what this one gives is what is said.
-      const isLast = attempt >= remoteAttempts || Date.now() + pause >= deadline;
+      const isLast = attempt >= remoteAttempts || monotonic() + pause >= deadline;
       try {
         const answer = await this.#once(request, signal, goesOn);
         if (isLast || !request.again || !isBusy(answer)) return answer;
