@@ -3,7 +3,7 @@ import { ErrnoError } from '../../base/errno.js';
 import { failure } from '../../vfs/failure.js';
 import { waitForLock } from '../../vfs/locks.js';
 import type { OpenedFile, OpenFlags } from '../../vfs/tree.js';
-import { nodeError } from './node-error.js';
+import { handleError } from './node-error.js';
 import { VfsStats } from './stats.js';
 
 const pieceBytes = 1024 * 1024;
@@ -155,7 +155,7 @@ export class VfsFileHandle {
       if (!this.#isOpen) throw failure('EBADF', operation);
       return await act();
     } catch (error) {
-      throw nodeError(error, operation);
+      throw handleError(error, operation);
     }
   }
 }

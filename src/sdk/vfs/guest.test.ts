@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { constants } from 'node:fs';
 import { it } from 'node:test';
+import { inspect } from 'node:util';
+import { nativeProgram } from '../../base/native-program.js';
 import { makeVfs } from './create.js';
 
 const codeOf = (act: Promise<unknown>) => act.then(() => 'done').catch(({ code }: { code?: string }) => code);
@@ -56,5 +58,22 @@ it('a guest empties nothing by opening it that it may only read', async () => {
   assert.equal(await vfs.readFile('/a', 'utf8'), 'text');
   await (await vfs.restricted({ 'fs.read': ['/'], 'fs.write': ['/a'] }).open('/a', O_RDONLY | O_TRUNC)).close();
   assert.equal(await vfs.readFile('/a', 'utf8'), '');
+  await vfs.close();
+});
+
+it('what cannot be read names no path of the machine, but the code and the call', async () => {
+  const vfs = await makeVfs({ mounts: { '/': 'memory:', '/shown': 'host:/usr/share' } }, nativeProgram('flock.node'));
+  const guest = vfs.restricted({ 'fs.read': ['/shown'] });
+  const directory = await guest.open('/shown');
+  for (const act of [() => guest.readFile('/shown'), () => directory.read(Buffer.alloc(1))]) {
+    const said = await act().then(
+      () => assert.fail('it was read'),
+      (error: unknown) => error as { code: string; syscall: string; path?: string },
+    );
+    assert.deepEqual([said.code, said.syscall, said.path], ['EISDIR', 'read', undefined]);
+    assert.doesNotMatch(inspect({ ...said, stack: '' }), /usr\/share/);
+    assert.doesNotMatch(String(said), /usr\/share/);
+  }
+  await directory.close();
   await vfs.close();
 });
