@@ -2,7 +2,7 @@
 import { type ErrnoError, exitCodeFor, hasCode } from './base/errno.js';
 import { checkInstallation, installationRoot, installedBuild, ownCacheDirectory } from './base/installation.js';
 import { keepOwnRights } from './base/own-umask.js';
-import { exactWords } from './base/path-bytes.js';
+import { exactWords } from './base/process-table.js';
 import { version } from './base/version.js';
 import { writeWhole } from './base/write-whole.js';
 

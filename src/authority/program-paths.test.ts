@@ -20,6 +20,9 @@ describe('the programs of a PATH', () => {
       '/bin',
     ]);
     assert.equal(programPaths(undefined, home).search[0], '/usr/local/sbin');
+    // What Node could not read as it is would be the name of another directory.
+    const other = programPaths('/opt/a\ufffd/bin:/opt/\udcff/bin:/opt/b/bin', home);
+    assert.deepEqual([other.search[0], other.reads[0]], ['/opt/b/bin', '/opt/b/bin']);
   });
 
   it('bring along what an installed program reads beside its bin', () => {

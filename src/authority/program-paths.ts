@@ -4,6 +4,7 @@
  */
 
 import { posix } from 'node:path';
+import { isExactText } from '../base/path-bytes.js';
 import { contains } from './absolute-path.js';
 import { systemDirectories } from './system-profile.js';
 
@@ -119,7 +120,7 @@ const defaultSearch = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/b
 
 /** `path` is the PATH variable as it is; relative and empty entries mean "here" and are dropped. */
 export function programPaths(path: string | undefined, home: string): ProgramPaths {
-  const given = (path ?? '').split(':').filter((entry) => entry.startsWith('/'));
+  const given = (path ?? '').split(':').filter((entry) => entry.startsWith('/') && isExactText(entry));
   const search = [
     ...new Set([...given.map((entry) => posix.normalize(entry).replace(/(.)\/$/, '$1')), ...defaultSearch]),
   ];

@@ -150,6 +150,9 @@ describe('a path that is given', () => {
       const found = expandGivenPath(unset, environment);
       assert.ok(typeof found !== 'string' && found.template === unset && / is not set$/.test(found.reason));
     }
+    for (const value of ['/home/a\ufffd', '/home/\udcff'])
+      for (const found of [expandGivenPath('$HOME/x', { HOME: value }), expandPath('$HOME/x', { HOME: value })])
+        assert.deepEqual(found, { template: '$HOME/x', reason: 'HOME is not UTF-8' });
   });
 
   it('in a file is tidied and normal, and names no other variable', () => {

@@ -6,6 +6,7 @@
  * `$NAME` and `${NAME}` come from a closed set of variables. An unset or empty one drops the path: a literal `/pkg/mod`
  * would be somebody else's directory. What a variable holds is never expanded again.
  */
+import { isExactText } from '../base/path-bytes.js';
 import { isNormalPath } from './absolute-path.js';
 import { sortedUnique } from './frozen.js';
 import { quoted, refuse } from './syntax.js';
@@ -120,9 +121,9 @@ function replaced(
   const text = template.replace(reference, (match, braced: string | undefined, plain: string | undefined) => {
     const name = braced ?? plain ?? '';
     if (!isPathVariable(name)) return unknown(match, template);
-    const value = environment[name];
-    if (value === undefined || value === '') missing ??= name;
-    return value ?? '';
+    const value = environment[name] ?? '';
+    if (value === '' || !isExactText(value)) missing ??= `${name} is not ${value === '' ? 'set' : 'UTF-8'}`;
+    return value;
   });
   return { text, missing };
 }
@@ -134,13 +135,13 @@ function refuseUnknown(_match: string, template: string): string {
 /** A path on a command line: variables of the closed set are replaced, any other `$` is part of a name. */
 export function expandGivenPath(given: string, environment: PathEnvironment): string | DroppedTemplate {
   const { text, missing } = replaced(given, environment, (match) => match);
-  return missing === undefined ? text : Object.freeze({ template: given, reason: `${missing} is not set` });
+  return missing === undefined ? text : Object.freeze({ template: given, reason: missing });
 }
 
 /** A path in a file of the operator's. EINVAL for a variable that is not of the closed set. */
 export function expandPath(template: string, environment: PathEnvironment): string | DroppedTemplate {
   const { text, missing } = replaced(template, environment, refuseUnknown);
-  if (missing !== undefined) return Object.freeze({ template, reason: `${missing} is not set` });
+  if (missing !== undefined) return Object.freeze({ template, reason: missing });
   // A final or doubled slash in a variable is tidied; a `..` could lead anywhere and is not.
   const tidy = text.replace(/\/+/g, '/').replace(/(.)\/$/, '$1');
   if (isNormalPath(tidy)) return tidy;

@@ -3,7 +3,6 @@
  * becomes the lone surrogate U+DC80..U+DCFF (as in Python's surrogateescape), so that no name is lost and two names
  * never look the same to code. `encodePath(decodePath(bytes))` is `bytes`, always.
  */
-import { readFileSync } from 'node:fs';
 import { ErrnoError } from './errno.js';
 
 const replacement = '\ufffd';
@@ -51,6 +50,9 @@ const loneSurrogate = /\p{Surrogate}/u;
 /** No byte of it had to be escaped: what takes it as UTF-8, as Node does, takes the same. */
 export const isUtf8Text = (text: string): boolean => !loneSurrogate.test(text);
 
+/** The same of a variable, which Node reads with U+FFFD in the place of such a byte: as a path it may then be another one. */
+export const isExactText = (value: string): boolean => !value.includes(replacement) && isUtf8Text(value);
+
 /** A lone surrogate that stands for no byte is refused: it could only be encoded as something else. */
 export function encodePath(path: string): Buffer {
   if (isUtf8Text(path)) return Buffer.from(path, 'utf8');
@@ -67,18 +69,4 @@ export function encodePath(path: string): Buffer {
     }
   }
   return Buffer.concat(parts);
-}
-
-/** As the kernel has it, from the program on, each word ended by a NUL. */
-const ofThisProcess = (): Buffer => readFileSync('/proc/self/cmdline');
-
-/**
- * `given` as Node has it, in which U+FFFD is in the place of every byte that is not UTF-8: as a path that names another file. Such words
- * come back escaped.
- */
-export function exactWords(given: readonly string[], commandLine: () => Buffer = ofThisProcess): readonly string[] {
-  if (!given.some((word) => word.includes('\ufffd'))) return given;
-  return decodePath(commandLine())
-    .split('\0')
-    .slice(-given.length - 1, -1);
 }

@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { type ErrnoCode, fromSystemError, hasCode } from './errno.js';
+import { decodePath } from './path-bytes.js';
 
 export interface ProcessEntry {
   readonly parent: number;
@@ -105,4 +106,18 @@ export function isThere(pid: number): boolean {
   } catch (error) {
     return hasCode(error, 'EPERM');
   }
+}
+
+/** As the kernel has it, from the program on, each word ended by a NUL. */
+const ofThisProcess = (): Buffer => readFileSync('/proc/self/cmdline');
+
+/**
+ * `given` as Node has it, in which U+FFFD is in the place of every byte that is not UTF-8: as a path that names another file. Such words
+ * come back escaped (`path-bytes`).
+ */
+export function exactWords(given: readonly string[], commandLine: () => Buffer = ofThisProcess): readonly string[] {
+  if (!given.some((word) => word.includes('\ufffd'))) return given;
+  return decodePath(commandLine())
+    .split('\0')
+    .slice(-given.length - 1, -1);
 }

@@ -9,6 +9,7 @@ import { carryTerminal, openTerminalChannel, openTyped } from './carried-termina
 import { lazily } from './lazily.js';
 import {
   environmentOf,
+  exactWords,
   familyOf,
   isStopped,
   memoryOf,
@@ -266,5 +267,38 @@ describe('turns', () => {
     });
     assert.equal(count, 0);
     assert.deepEqual([value(), value(), count], [undefined, undefined, 1]);
+  });
+});
+
+const never = () => assert.fail('it is not looked at');
+
+describe('the words of a call', () => {
+  it('are as Node has them where each is UTF-8', () => {
+    for (const given of [[], [''], ['exec', '', 'é', '\n']]) assert.equal(exactWords(given, never), given);
+  });
+
+  it('are bytes where one is not, each as it was given, also beside U+FFFD itself and empty ones', () => {
+    const line = Buffer.concat([
+      Buffer.from('/usr/bin/node\0ctx.cjs\0cat\0\0é\0a'),
+      Buffer.from([0xff, 0xc3]),
+      Buffer.from('\0\ufffd\0\0'),
+    ]);
+    const given = ['cat', '', 'é', 'a\ufffd\ufffd', '\ufffd', ''];
+    assert.deepEqual(
+      exactWords(given, () => line),
+      ['cat', '', 'é', 'a\udcff\udcc3', '\ufffd', ''],
+    );
+    assert.deepEqual(
+      exactWords(['\ufffd', ''], () => line),
+      ['\ufffd', ''],
+    );
+  });
+
+  it('are those that this process was started with', () => {
+    const script = `import { exactWords } from ${JSON.stringify(new URL('./process-table.js', import.meta.url).href)};
+      console.log(JSON.stringify(exactWords(process.argv.slice(1))));`;
+    const line = `exec "$0" --input-type=module -e "$1" -- x "$(printf 'a\\377')" ''`;
+    const { stdout, stderr } = spawnSync('/bin/sh', ['-c', line, process.execPath, script], { encoding: 'utf8' });
+    assert.equal(stdout, '["x","a\\udcff",""]\n', stderr);
   });
 });

@@ -12,6 +12,7 @@ import {
   gitPatienceMilliseconds,
   nativeErrorBytes,
 } from '../../base/limits/store.js';
+import { isExactText } from '../../base/path-bytes.js';
 import { programPlaces } from '../../base/system-programs.js';
 
 export interface GitRun {
@@ -35,7 +36,7 @@ const isIn = (path: string, tops: readonly string[]) => tops.some((top) => path 
 
 /** Directories of programs that are not in any of these. */
 export function programDirectories(outside: readonly string[], path = process.env['PATH'] ?? ''): readonly string[] {
-  const named = path.split(delimiter).filter((each) => isAbsolute(each));
+  const named = path.split(delimiter).filter((each) => isAbsolute(each) && isExactText(each));
   return [...new Set([...named, ...programPlaces])].filter((each) => {
     try {
       return !isIn(realpathSync(each), outside);

@@ -7,7 +7,7 @@ import { isAbsolute, join } from 'node:path';
 import { realPath } from '../../base/canonical-path.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
 import { makeDurableDirectory } from '../../base/make-directory.js';
-import { isUtf8Text } from '../../base/path-bytes.js';
+import { isExactText } from '../../base/path-bytes.js';
 import { shellWord } from '../../base/visible-text.js';
 import { refuseOpenAncestors } from './store-ancestors.js';
 
@@ -151,7 +151,7 @@ function textIn(environment: Variables, name: string): string | undefined {
 }
 
 function refuseOtherBytes(name: string, value: string): void {
-  if (!value.includes('\ufffd') && isUtf8Text(value)) return;
+  if (isExactText(value)) return;
   throw new ErrnoError('EINVAL', {
     operation: name,
     path: value,
