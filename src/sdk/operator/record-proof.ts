@@ -1,6 +1,6 @@
 /** What makes the record a proof: seals, keys, exports and the verifier. */
 
-import { copyFileSync, cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileAnchor } from '../../audit/anchor/file-anchor.js';
 import { anchorsOf, rootAnchor } from '../../audit/anchors-of.js';
@@ -16,10 +16,10 @@ import { type Sealed, sealAll } from '../../audit/seal.js';
 import { publicPem } from '../../audit/signature.js';
 import { type Verification, verify } from '../../audit/verify.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
-import { freshDirectory } from '../../base/fresh-directory.js';
 import { having, parsedAs, text } from '../../base/shape.js';
 import type { Host } from '../../proxy/host.js';
 import { currentDirectory } from '../current-directory.js';
+import { RecordCopy } from './record-copy.js';
 
 export { publicPem };
 
@@ -77,20 +77,17 @@ export function exportRecord(host: Host, to: string): Exported {
   const { record, root } = host.audit;
   const sealed = sealRecord(host);
   const reader = directoryReader(record);
-  freshDirectory(directory, 'ctx audit export', 0o700);
+  const copy = new RecordCopy(directory);
   try {
-    for (const chain of reader.chains()) {
-      cpSync(join(record, chain), join(directory, chain), {
-        recursive: true,
-        filter: (path) => path.split('/').at(-1) !== 'lock',
-      });
-    }
-    if (existsSync(root)) copyFileSync(root, join(directory, 'root.jsonl'));
-    writeFileSync(join(directory, 'root.pub'), `${sealed.root}\n`);
+    for (const chain of reader.chains()) copy.addChain(join(record, chain), chain);
+    if (existsSync(root)) copy.addFile(root, 'root.jsonl');
+    copy.addText('root.pub', `${sealed.root}\n`);
     const verifier = secondVerifier();
-    if (verifier !== undefined) copyFileSync(verifier, join(directory, 'verify-audit.py'));
+    if (verifier !== undefined) copy.addFile(verifier, 'verify-audit.py');
   } catch (error) {
     throw fromSystemError(error, 'ctx audit export', directory);
+  } finally {
+    copy.close();
   }
   return { directory, chains: reader.chains(), key: sealed.root };
 }
