@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { ErrnoError } from '../base/errno.js';
-import { callEvents, lineResults, viewCalls } from '../base/limits/objects.js';
+import { callEvents, lineResults, lookForClientMilliseconds, viewCalls } from '../base/limits/objects.js';
 import { nativeProgram } from '../base/native-program.js';
 import { fuseLibrary } from '../fuse/mount.js';
 import { CallEvents } from './call-events.js';
@@ -193,6 +193,61 @@ describe('a call that comes as a line', () => {
     await two.end();
     assert.equal(signals.get('second')?.aborted, true);
     for (const never of [third, other]) void never;
+  });
+
+  it('is answered to a client that has shut down its side, and the connection ends with the last answer', {
+    timeout: 60_000,
+  }, async () => {
+    const ends: (() => void)[] = [];
+    const { client, closed, heard, end } = await connected(
+      ({ signal }) => new Promise((resolve) => void ends.push(() => resolve({ exitCode: signal.aborted ? 1 : 0 }))),
+    );
+    client.end(['a', 'b'].map((id) => `${JSON.stringify({ id, op: 'call', tool: 't' })}\n`).join(''));
+    while (ends.length < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+    // Time enough for more than one look at the client.
+    await new Promise((resolve) => setTimeout(resolve, 3 * lookForClientMilliseconds));
+    for (const [index, id] of ['a', 'b'].entries()) {
+      ends[index]?.();
+      assert.deepEqual(await heard(), { id, type: 'result', ok: true, exitCode: 0 });
+    }
+    await closed;
+    await end();
+  });
+
+  it('ends with a client that had shut down its side and is gone', { timeout: 60_000 }, async () => {
+    let begun: () => void = () => undefined;
+    const running = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const aborted = new Promise<void>((resolve) => {
+      const call = ({ signal }: LineCall) => {
+        begun();
+        return new Promise<LineEnd>((settle) =>
+          signal.addEventListener('abort', () => {
+            resolve();
+            settle({ exitCode: 1 });
+          }),
+        );
+      };
+      void connected(call).then(async ({ client, end }) => {
+        client.end('{"id":"a","op":"call","tool":"t"}\n');
+        await running;
+        await new Promise((wait) => setTimeout(wait, 2 * lookForClientMilliseconds));
+        await end();
+      });
+    });
+    await aborted;
+  });
+
+  it('is not waited for where its client has gone before anyone looked', { timeout: 60_000 }, async () => {
+    const path = join(directory, 'gone.sock');
+    const sockets: Socket[] = [];
+    const server = createServer((socket) => void sockets.push(socket)).listen(path);
+    await new Promise((resolve) => server.once('listening', resolve));
+    createConnection(path).destroy();
+    while (sockets[0]?.closed !== true) await new Promise((resolve) => setTimeout(resolve, 10));
+    await new LineCalls({ agent: 'ada', call: () => assert.fail('not called') }).serve(sockets[0]);
+    server.close();
   });
 
   it('is refused where so many run already', async () => {

@@ -6,7 +6,8 @@
  *     {"id": "1", "type": "result", "ok": true, "exitCode": 0}
  *
  * The socket says who asks. An id means one request: the same again is answered with the same result and not done again, another
- * request by that id is EINVAL. Errors are errno names. What ends the connection ends its calls.
+ * request by that id is EINVAL. Errors are errno names. What ends the connection ends its calls; a client that shuts down its side
+ * alone has asked everything, and is still answered.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -14,7 +15,7 @@ import type { Socket } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
 import { canonicalJson, type Json } from '../base/canonical-json.js';
 import { ErrnoError, ExitCode } from '../base/errno.js';
-import { lineResults, viewCalls, viewOutputBytes } from '../base/limits/objects.js';
+import { lineResults, lookForClientMilliseconds, viewCalls, viewOutputBytes } from '../base/limits/objects.js';
 import { sha256 } from '../base/sha256.js';
 import { parseJson } from '../base/shape.js';
 import { drainedOf } from './drained.js';
@@ -83,6 +84,22 @@ function textIn(request: Request, member: string): string {
   return refuse('EINVAL', `${member}: expected a text of 1 to 4096 characters`);
 }
 
+/**
+ * After the last request. A client that has gone meanwhile looks like one that waits: to write nothing to it is the kernel's EPIPE, which
+ * ends the connection.
+ */
+async function endAnswered(socket: Socket, answering: ReadonlySet<Promise<void>>): Promise<void> {
+  const look = () => {
+    // What waits to be written says the same.
+    if (socket.writableLength === 0) socket.write('');
+  };
+  const looking = setInterval(look, lookForClientMilliseconds);
+  socket.once('close', () => clearInterval(looking));
+  await Promise.all(answering);
+  clearInterval(looking);
+  socket.end();
+}
+
 /** All connections of one view: what was asked by an id on one is known on the next. */
 export class LineCalls {
   readonly #services: LineServices;
@@ -96,6 +113,9 @@ export class LineCalls {
 
   /** Resolves when the connection is over and its calls have ended. Never rejects. */
   async serve(socket: Socket): Promise<void> {
+    // It has gone before this was read: nothing more is heard of it.
+    if (socket.destroyed) return;
+    socket.allowHalfOpen = true;
     const own = new Set<AbortController>();
     const answering = new Set<Promise<void>>();
     const drained = drainedOf(socket);
@@ -123,6 +143,7 @@ export class LineCalls {
       }
     });
     socket.on('error', () => undefined);
+    socket.once('end', () => void endAnswered(socket, answering));
     await new Promise<void>((resolve) => socket.once('close', () => resolve()));
     for (const controller of own) controller.abort();
     await Promise.all(answering);

@@ -3,6 +3,9 @@
 /** Text of one policy, mount or workspace file: hundreds of times what people write, little enough to parse at once. */
 export const controlTextCharacters = 4 * 1024 * 1024;
 
+/** The same in bytes, of a file before it is read, or of what a person gives: no letter takes more than four. */
+export const controlTextBytes = 4 * controlTextCharacters;
+
 /** Of one control file in the record of a change to it; a longer one is in it by its digest. */
 export const recordedFileCharacters = 8 * 1024;
 
@@ -62,6 +65,9 @@ export const viewCalls = 32;
 
 /** Connections to one view, whatever they ask; each is a descriptor of the process that serves it. */
 export const viewConnections = 256;
+
+/** Between two looks whether a client that asks nothing more is still there for what it asked. */
+export const lookForClientMilliseconds = 200;
 
 /** Output of a call that its caller has not read yet; a caller that reads nothing ends its call. */
 export const viewOutputBytes = 64 * 1024 * 1024;
