@@ -43,11 +43,13 @@ export interface Attended {
 export class ApprovalStore {
   readonly #directory: string;
   readonly #lockLibrary: string;
+  readonly #lockMilliseconds: number;
   #lock: FileLock | undefined;
 
-  constructor(directory: string, lockLibrary: string) {
+  constructor(directory: string, lockLibrary: string, lockMilliseconds = answerLockMilliseconds) {
     this.#directory = directory;
     this.#lockLibrary = lockLibrary;
+    this.#lockMilliseconds = lockMilliseconds;
   }
 
   #paths(id: string) {
@@ -129,6 +131,16 @@ export class ApprovalStore {
    * already.
    */
   ask(given: Omit<Asked, 'version' | 'id'>, steps?: readonly string[]): Attended {
+    try {
+      makeDurableDirectory(this.#directory);
+    } catch (error) {
+      throw fromSystemError(error, 'approvals', this.#directory);
+    }
+    // Of two that count at once neither would see the other.
+    return this.#whileLocked(join(this.#directory, 'asking'), 'list of requests', () => this.#asked(given, steps));
+  }
+
+  #asked(given: Omit<Asked, 'version' | 'id'>, steps?: readonly string[]): Attended {
     this.#forget(given.askedAt);
     const waiting = this.all().filter((approval) => statusOf(approval, given.askedAt) === 'waiting').length;
     if (waiting >= approvalsWaiting) {
@@ -167,10 +179,18 @@ export class ApprovalStore {
 
   /** One answer at a time is given, or finished where the process that gave it did not come to the end. */
   whileAnswering<T>(id: string, act: () => T): T {
-    const path = this.#paths(id).answering;
-    const descriptor = openSync(path, 'a', 0o600);
+    return this.#whileLocked(this.#paths(id).answering, 'answer', act);
+  }
+
+  #whileLocked<T>(path: string, what: string, act: () => T): T {
+    let descriptor: number;
     try {
-      loadFileLock(this.#lockLibrary, answerLockMilliseconds, 'answer').hold(descriptor, path);
+      descriptor = openSync(path, 'a', 0o600);
+    } catch (error) {
+      throw fromSystemError(error, 'approvals', path);
+    }
+    try {
+      loadFileLock(this.#lockLibrary, this.#lockMilliseconds, what).hold(descriptor, path);
       return act();
     } finally {
       closeSync(descriptor);

@@ -197,6 +197,24 @@ describe('the store of approvals', () => {
     assert.ok(store.ask({ ...given, askedAt: 3_000, expiresAt: 4_000 }).asked.id);
   });
 
+  it('lets no more wait where two ask at once', () => {
+    const directory = join(root, 'at-once');
+    const [store, other] = [new ApprovalStore(directory, lockLibrary), new ApprovalStore(directory, lockLibrary, 50)];
+    for (let count = 1; count < approvalsWaiting; count += 1) store.ask(given);
+    let isAsked = false;
+    // Read after the first has counted, and before it is there.
+    const slow = {
+      ...given,
+      get reason() {
+        assert.throws(() => other.ask(given), { code: 'EAGAIN' });
+        isAsked = true;
+        return given.reason;
+      },
+    };
+    assert.ok(store.ask(slow).asked.id);
+    assert.deepEqual([isAsked, store.all().length], [true, approvalsWaiting]);
+  });
+
   it('forgets what has ended long ago, and nothing that waits, holds or ended later', () => {
     const ended = given.expiresAt + approvalKeptMilliseconds;
     const kinds: Readonly<Record<string, (store: ApprovalStore, id: string) => void>> = {
@@ -241,8 +259,8 @@ describe('the store of approvals', () => {
     for (const name of ['0badc0de/asker', '0badc0de/asked.json.123.new', 'scan-1-2-3', 'notes'])
       writeFileSync(join(directory, name), '');
     for (const [later, left] of [
-      [approvalLeftMilliseconds - 60_000, ['0badc0de', id, 'notes', 'scan-1-2-3']],
-      [approvalLeftMilliseconds + 60_000, [id, 'notes']],
+      [approvalLeftMilliseconds - 60_000, ['0badc0de', 'asking', id, 'notes', 'scan-1-2-3']],
+      [approvalLeftMilliseconds + 60_000, ['asking', id, 'notes']],
     ] as const) {
       const at = now + later;
       const { asked: other, leave } = store.ask({ ...given, askedAt: at, expiresAt: at + 1 });
