@@ -221,6 +221,9 @@ describe('a file', () => {
     for (const path of [at('pipe'), at(), '/dev/null'])
       assert.throws(() => readSmallFile(path, 100), { code: 'EINVAL' }, path);
     assert.throws(() => readSmallFile(at('none'), 100), { code: 'ENOENT' });
+    // Files whose size says nothing of what they hold.
+    assert.match(readSmallFile('/proc/self/status', 100_000), /^Name:/);
+    assert.throws(() => readSmallFile('/proc/self/status', 99), { code: 'EFBIG' });
     assert.equal(smallFileAt(at('small'), 100)?.length, 100);
     symlinkSync('circle', at('circle'));
     const none = [at('none'), at('circle'), at('circle/x'), at('x'.repeat(300)), at('small/x'), at('')];

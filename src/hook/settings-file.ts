@@ -10,7 +10,6 @@ import {
   fsyncSync,
   lstatSync,
   openSync,
-  readFileSync,
   renameSync,
   rmSync,
   type Stats,
@@ -20,8 +19,10 @@ import { basename, dirname } from 'node:path';
 import { contains } from '../authority/absolute-path.js';
 import { removeLeftDrafts, syncDirectory } from '../base/atomic-file.js';
 import { realPath } from '../base/canonical-path.js';
-import { openWithoutLinks } from '../base/directory-identity.js';
+import { newOwnerIn, openWithoutLinks } from '../base/directory-identity.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { hookSettingsBytes } from '../base/limits/decisions.js';
+import { readAtMost } from '../base/small-file.js';
 import { uniqueName } from '../base/unique-name.js';
 
 export interface SettingsPlace {
@@ -61,11 +62,11 @@ function refuseLink(path: string, reason: string): never {
   });
 }
 
-function refuseText(path: string): never {
+function refuseText(path: string, reason: string): never {
   throw new ErrnoError('EINVAL', {
     operation: 'hook settings',
     path,
-    reason: 'expected UTF-8; the file is unchanged',
+    reason: `${reason}; the file is unchanged`,
     remedy: 'repair the file, or move it away and install again',
   });
 }
@@ -119,9 +120,10 @@ function find(at: string, target: string, path: string): Found {
     if (!about.isFile()) refuseLink(path, 'expected a file');
     // Before it is read: what is written in between counts as later.
     const stamp = stampOf(fstatSync(descriptor, { bigint: true }));
-    const bytes = readFileSync(descriptor);
+    const bytes = readAtMost(descriptor, hookSettingsBytes);
+    if (bytes === undefined) refuseText(target, `expected at most ${hookSettingsBytes} bytes`);
     // Others would be written back as question marks, and whatever they stood for is somebody's own.
-    if (!isUtf8(bytes)) refuseText(target);
+    if (!isUtf8(bytes)) refuseText(target, 'expected UTF-8');
     return { text: bytes.toString('utf8'), about, stamp };
   } catch (error) {
     throw fromSystemError(error, 'read', target);
@@ -132,25 +134,26 @@ function find(at: string, target: string, path: string): Found {
 
 const ownFileMode = 0o644;
 
+const placeIn = (directory: number, target: string) => `/proc/self/fd/${directory}/${basename(target)}`;
+
 function isAsFound(at: string, { stamp }: Found): boolean {
   const now = lstatSync(at, { bigint: true, throwIfNoEntry: false });
   return (now === undefined ? undefined : stampOf(now)) === stamp;
 }
 
 /** False where somebody has written it since it was found: it is theirs, and stays. */
-function replace(at: string, target: string, found: Found, text: string): boolean {
+function replace(directory: number, target: string, found: Found, text: string): boolean {
   const { about } = found;
+  const at = placeIn(directory, target);
   const temporary = `${at}.${uniqueName()}.new`;
   try {
     const descriptor = openSync(temporary, 'wx', 0o600);
     try {
       writeFileSync(descriptor, text);
-      if (about === undefined) fchmodSync(descriptor, ownFileMode & ~process.umask());
-      else {
-        // As root in somebody's directory; anybody else owns what they may replace, or cannot give it away.
-        if (process.geteuid?.() === 0) fchownSync(descriptor, about.uid, about.gid);
-        fchmodSync(descriptor, about.mode & 0o7777);
-      }
+      // As root in somebody's directory; anybody else owns what they may replace, or cannot give it away.
+      const owner = process.geteuid?.() === 0 ? (about ?? newOwnerIn(directory)) : undefined;
+      if (owner !== undefined) fchownSync(descriptor, owner.uid, owner.gid);
+      fchmodSync(descriptor, about === undefined ? ownFileMode & ~process.umask() : about.mode & 0o7777);
       fsyncSync(descriptor);
     } finally {
       closeSync(descriptor);
@@ -191,13 +194,12 @@ export function changeSettings(
   // Whoever owns the project may put links into it meanwhile: it is one directory from here on, whatever its name leads to.
   let directory = openAbove(path);
   try {
-    const at = (descriptor: number) => `/proc/self/fd/${descriptor}/${basename(path)}`;
     for (let tries = 0; tries < mostTries; tries += 1) {
-      const found = directory === undefined ? nothing : find(at(directory), path, place.path);
+      const found = directory === undefined ? nothing : find(placeIn(directory, path), path, place.path);
       const text = change(found.text, path);
       if (text === undefined || text === found.text) return { path, changed: false, text: found.text };
       directory ??= openWithoutLinks(dirname(path), 'hook settings', true);
-      if (replace(at(directory), path, found, text)) return { path, changed: true, text };
+      if (replace(directory, path, found, text)) return { path, changed: true, text };
     }
   } finally {
     if (directory !== undefined) closeSync(directory);

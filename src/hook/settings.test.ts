@@ -13,6 +13,7 @@ import fs, {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -20,6 +21,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it, mock } from 'node:test';
 import fc from 'fast-check';
+import { hookSettingsBytes } from '../base/limits/decisions.js';
 import { changeSettings } from './settings-file.js';
 import { hasOtherHooks, hookCommand, installed, uninstalled } from './settings-text.js';
 
@@ -233,6 +235,30 @@ describe('a settings file', () => {
     changeSettings(place, install);
     const { uid, gid } = statSync(place.path);
     assert.deepEqual([uid, gid], [1234, 2345]);
+  });
+
+  it('is its directory owner’s where root makes it, with the directories that it needs', {
+    skip: process.getuid?.() !== 0 && 'only root gives files away',
+  }, () => {
+    const within = join(root, 'theirs');
+    mkdirSync(within);
+    chownSync(within, 1234, 2345);
+    changeSettings({ path: join(within, 'one', 'two', 'settings.json'), within }, install);
+    for (const path of ['one', 'one/two', 'one/two/settings.json']) {
+      const { uid, gid } = statSync(join(within, path));
+      assert.deepEqual([uid, gid], [1234, 2345], path);
+    }
+    // One that is there already is not given to anybody.
+    mkdirSync(join(within, 'own'));
+    changeSettings({ path: join(within, 'own', 'settings.json'), within }, install);
+    assert.deepEqual([statSync(join(within, 'own')).uid, statSync(join(within, 'own/settings.json')).uid], [0, 0]);
+  });
+
+  it('is not read where it is larger than any', () => {
+    const place = project();
+    writeFileSync(place.path, '');
+    truncateSync(place.path, hookSettingsBytes + 1);
+    assert.throws(() => changeSettings(place, install), { code: 'EINVAL', reason: /at most .* unchanged/ });
   });
 
   it('stays as it is, with nothing beside it, where it cannot be replaced', () => {

@@ -1,12 +1,14 @@
 /** Objects as directories: made whole by one rename, changed a file at a time, each whole or as it was. */
 import { isUtf8 } from 'node:buffer';
-import { chmodSync, copyFileSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, copyFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { isObjectName } from '../authority/name.js';
 import { refuseAt } from '../authority/syntax.js';
 import { removeLeftDrafts, syncDirectory, writeFileAtomic } from '../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
+import { controlTextBytes } from '../base/limits/objects.js';
 import { makeDirectoryLike, makeDurableDirectory } from '../base/make-directory.js';
+import { readSmallBytes } from '../base/small-file.js';
 import { controlDirectory, type ObjectKind, type ObjectRoots, type Tier, tierDirectory, tiers } from './layout.js';
 import { draftOf, goneOf, removeLeft } from './left-behind.js';
 import { liveText } from './live-status.js';
@@ -88,7 +90,7 @@ export function listObjects(roots: ObjectRoots, kind: ObjectKind): readonly Loca
 function readControlBytes({ directory }: LocatedObject, file: string): Buffer | undefined {
   const path = join(directory, file);
   try {
-    return readFileSync(path);
+    return readSmallBytes(path, controlTextBytes);
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined;
     throw fromSystemError(error, 'read', path);

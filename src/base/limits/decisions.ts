@@ -3,6 +3,9 @@
 /** One tool call on its way through the hook: a file's whole new text is in it. More is denied. */
 export const hookInputBytes = 16 * 1024 * 1024;
 
+/** The settings of a harness, in which the hook is entered: hundreds of times what they hold. A project brings its own. */
+export const hookSettingsBytes = 16 * 1024 * 1024;
+
 /**
  * Until the hook denies what it could not decide; a harness that gives up on its hook first lets the call through. Claude Code waits
  * a minute. Long enough that a machine that is merely busy denies nothing.

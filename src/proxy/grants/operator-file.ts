@@ -3,7 +3,6 @@
  * read, never both: what is in force stands in one place. A file that cannot be read or parsed refuses the command. What
  * of its mounts is not given, or takes away, is said.
  */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { kindOfSource, type Mount } from '../../authority/mount.js';
 import { type OperatorMounts, operatorMounts } from '../../authority/operator-mounts.js';
@@ -11,7 +10,8 @@ import { accessTo, decidingEntry, type Surface, surfaceEntries } from '../../aut
 import { mergeMounts, surfaceMountOptions } from '../../authority/surface-mounts.js';
 import { canonicalPath } from '../../base/canonical-path.js';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
-import { controlTextCharacters } from '../../base/limits/objects.js';
+import { controlTextBytes, controlTextCharacters } from '../../base/limits/objects.js';
+import { readSmallFile } from '../../base/small-file.js';
 import { visible } from '../../base/visible-text.js';
 import { parseWholeSpecification } from '../../vfs/specification.js';
 import type { Host } from '../host.js';
@@ -19,7 +19,7 @@ import { checkedPlace, variablesOf } from './surface-at.js';
 
 function textOf(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8');
+    return readSmallFile(path, controlTextBytes);
   } catch (error) {
     if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return undefined;
     throw fromSystemError(error, 'read', path);

@@ -5,9 +5,10 @@
  *   [claude]
  *   hosts = ["api.anthropic.com", "registry.npmjs.org"]
  */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ErrnoError, fromSystemError, hasCode } from '../../base/errno.js';
+import { controlTextBytes } from '../../base/limits/objects.js';
+import { readSmallFile } from '../../base/small-file.js';
 import { builtInProfiles, type Need, type Profile } from './profiles.js';
 
 const lists = ['hosts', 'reads', 'environment', 'variables', 'copies', 'secrets'] as const;
@@ -65,7 +66,7 @@ function profileFrom(name: string, value: unknown, file: string): Profile {
 
 function textOf(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8');
+    return readSmallFile(path, controlTextBytes);
   } catch (error) {
     if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return undefined;
     throw fromSystemError(error, 'read', path);
