@@ -21,10 +21,11 @@
  * A fork's state is changed by one process at a time, which has it locked; who is at work on it is in its group, and shares one
  * live layer. Layers are frozen: once named among a stack's layers a layer never changes. Imports only `base`.
  */
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { syncDirectory } from '../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { unaskedBytes, unaskedFiles } from '../base/limits/store.js';
-import { makeDirectory } from '../base/make-directory.js';
+import { makeDurableDirectory } from '../base/make-directory.js';
 import { type ForkLock, lockInTurn } from './store/fork-lock.js';
 import { type ForkMeta, isSuspect, readForkMeta, writeForkMeta } from './store/fork-meta.js';
 import { importLayer, type UnaskedImport } from './store/import-layer.js';
@@ -181,10 +182,13 @@ export function newForkMeta(
   };
 }
 
+/** A fork that is new: by its name and its own layer it is there after a power cut, also where what it stands on is not `durable` yet. */
 export function writeFork({ paths }: VaultAccess, name: string, meta: ForkMeta, durable: boolean): void {
   const { directory } = paths.fork(name);
-  makeDirectory(directory);
-  writeForkMeta(directory, meta, { durable });
+  syncDirectory(paths.layer(meta.live));
+  syncDirectory(paths.layers);
+  makeDurableDirectory(directory);
+  writeForkMeta(directory, meta, { durable, isKept: true });
 }
 
 /** The fork's new state, on disk and in hand. */
@@ -207,19 +211,36 @@ function checkedMeta(access: VaultAccess, origin: string): VaultMeta | undefined
   });
 }
 
-function noSuchFork(name: string, origin: string): ErrnoError {
+function noSuchFork(name: string, origin: string, isInUse = false): ErrnoError {
   return new ErrnoError('ENOENT', {
     operation: 'open the fork',
     path: origin,
-    reason: `there is no fork '${name}' of this directory`,
-    remedy: 'ctx fork list shows them, ctx fork create makes one',
+    reason: isInUse
+      ? `fork '${name}', the one in use, is missing from the store`
+      : `there is no fork '${name}' of this directory`,
+    remedy: isInUse
+      ? 'ctx fsck --repair makes the vault usable again, without the changes of that fork'
+      : 'ctx fork list shows them, ctx fork create makes one',
   });
 }
 
-function lockFork(request: VaultRequest, access: VaultAccess, name: string) {
+/** Shown without it, the fork would be another one, and nothing would say so; a merge would leave no trace. */
+function refuseLostLayers({ paths }: VaultAccess, name: string, { base, deltas, live }: ForkMeta): void {
+  const there = new Set(existsSync(paths.layers) ? readdirSync(paths.layers) : []);
+  const lost = [...base, ...deltas, live].find((layer) => !there.has(layer));
+  if (lost === undefined) return;
+  throw new ErrnoError('EIO', {
+    operation: 'open the fork',
+    path: paths.layer(lost),
+    reason: `a layer of fork '${name}' is missing from the store`,
+    remedy: 'ctx fsck --repair goes on without it and says what is lost; ctx drop starts the fork afresh',
+  });
+}
+
+function lockFork(request: VaultRequest, access: VaultAccess, name: string, isInUse: boolean) {
   const { tree, origin, signal, purpose } = request;
   const place = access.paths.fork(name);
-  if (!existsSync(place.directory)) throw noSuchFork(name, origin);
+  if (!existsSync(place.directory)) throw noSuchFork(name, origin, isInUse);
   const options = {
     wait: request.atOnce !== true,
     beside: request.beside === true,
@@ -315,7 +336,8 @@ async function openIn(
   const { origin, fork: name = current, look = false } = request;
   // It becomes a part of paths, and its lock would be made wherever they lead.
   if (!isForkName(name)) throw noSuchFork(name, origin);
-  const locked = await lockFork({ ...request, look: look && !imported }, access, name);
+  const isInUse = name === current;
+  const locked = await lockFork({ ...request, look: look && !imported }, access, name, isInUse);
   const { descriptor: lockDescriptor, lock, others, dead, taken: drift } = locked;
   const place = access.paths.fork(name);
   const unlock = () => lock.letGo();
@@ -327,7 +349,9 @@ async function openIn(
     const isLost = isSuspectVault(found);
     const vault = isLost ? ((await (await import('./store/recover.js')).recoverVault(access)) ?? found) : found;
     const { meta, warnings } = await metaToUse(access, request, name, place, vault);
-    if (meta === undefined) throw noSuchFork(name, origin);
+    if (meta === undefined) throw noSuchFork(name, origin, isInUse);
+    // What forgets the fork does not need them.
+    if (request.afresh !== true) refuseLostLayers(access, name, meta);
     const seen = isLost ? undefined : drift;
     const group = { lock, others, dead, unlock };
     if (access.store.migrated !== undefined && request.onlyLooks !== true)

@@ -78,6 +78,32 @@ forEitherUser((user) => {
     assert.match(await done('fsck'), /1 vault, 0 faults/);
   });
 
+  test('a fork whose layers are missing is shown by no verb as if it were whole, and is repaired', async () => {
+    const { data, project, ctx } = place(stage, 'lost-layers');
+    for (const word of ['one', 'two', 'three']) await ctx('one', 'exec', '--', 'sh', '-c', `echo ${word} > ${word}`);
+    const layers = join(vaultIn(data), 'layer');
+    const whole = stage.makeDirectory('lost-layers-copy');
+    stage.shell(project, `cp -a ${data}/vault ${whole}`);
+    for (const layer of readdirSync(layers)) {
+      rmSync(join(layers, layer), { recursive: true });
+      for (const words of [['exec', '--', 'ls'], ['flatten'], ['diff'], ['apply'], ['checkpoint', 'save', 'now']]) {
+        const { code, stderr } = await ctx('one', ...words);
+        assert.equal(code, 1, `${words.join(' ')}: ${stderr}`);
+        assert.match(stderr, /a layer of fork 'main' is missing from the store \(EIO\)\n.*fsck --repair/);
+      }
+      const repaired = await ctx('one', 'fsck', '--repair');
+      assert.equal(repaired.code, 0, repaired.stdout);
+      const seen = await ctx('one', 'exec', '--', 'cat', 'a', 'b');
+      assert.deepEqual([seen.code, seen.stdout], [0, 'old\nold\n'], seen.stderr);
+      stage.shell(project, `rm -rf ${data}/vault; cp -a ${whole}/vault ${data}`);
+    }
+    rmSync(join(vaultIn(data), 'fork'), { recursive: true });
+    const lost = await ctx('one', 'exec', '--', 'ls');
+    assert.match(lost.stderr, /fork 'main', the one in use, is missing.*\n.*fsck --repair/);
+    assert.equal((await ctx('one', 'fsck', '--repair')).code, 0);
+    assert.equal((await ctx('one', 'exec', '--', 'ls')).stdout, 'a\nb\n');
+  });
+
   test('what runs is listed and ended also where a vault cannot be read', async () => {
     const { project, data, ctx } = place(stage, 'cut-vault');
     const env = { CTX_DATA: data, CTX_KEEPER: 'off' };

@@ -102,4 +102,19 @@ forEitherUser((user) => {
     const lines = await callsOf(project, ['checkpoint', 'save', 'named']);
     inOrder(lines, { 'the store waits': isStore, 'its state': isState, 'its name': isStateName });
   });
+
+  test('a fork that is made, and that is chosen: its layer and its state, then their names', { skip }, async () => {
+    const project = stage.project('echo 1 > file');
+    await stage.inside(project, 'echo 2 > file');
+    const synced = (path: string) => (line: string) => new RegExp(`fsync\\(\\d+<[^>]*/${path}>`).test(line);
+    inOrder(await callsOf(project, ['fork', 'create', 'idea']), {
+      'the names of layers': synced('layer'),
+      'the name of the fork': synced('fork'),
+      'its state': synced('fork/idea/state\\.new'),
+      'its name': synced('fork/idea'),
+    });
+    const chosen = { 'the choice': synced('meta\\.json[^/]*'), 'its name': synced('vault/[0-9a-f]+') };
+    inOrder(await callsOf(project, ['fork', 'use', 'idea']), chosen);
+    inOrder(await callsOf(project, ['fork', 'delete', 'idea']), chosen);
+  });
 });

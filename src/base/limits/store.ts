@@ -153,6 +153,9 @@ export const gitMemoryKilobytes = 2 * 1024 * 1024;
 /** How long such a git may take: a pack of some gigabytes is checked in this time. */
 export const gitPatienceMilliseconds = 15 * 60_000;
 
+/** How long it may take to list settings, which are a few files: one that leads to a pipe would be waited for. */
+export const gitSettingsMilliseconds = 30_000;
+
 /** What such a git may say: a line for each of a million objects. */
 export const gitOutputBytes = 128 * 1024 * 1024;
 

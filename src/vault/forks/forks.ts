@@ -200,7 +200,7 @@ export async function createFork(
 export async function useFork(access: VaultAccess, name: string): Promise<void> {
   return inVault(access, 'ctx fork use', (vault) => {
     existingFork(access, name);
-    writeVaultMeta(access.paths.meta, { ...vault, current: name });
+    writeVaultMeta(access.paths.meta, { ...vault, current: name }, { durable: true });
   });
 }
 
@@ -221,7 +221,7 @@ export async function deleteFork(access: VaultAccess, name: string): Promise<voi
   try {
     await withVaultLock(tree, paths.lock, purpose, () => {
       const vault = existingVault(access);
-      if (vault.current === name) writeVaultMeta(paths.meta, { ...vault, current: mainFork });
+      if (vault.current === name) writeVaultMeta(paths.meta, { ...vault, current: mainFork }, { durable: true });
       throwAway(store, paths.fork(name).directory);
     });
   } finally {

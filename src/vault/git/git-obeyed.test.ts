@@ -1,6 +1,7 @@
 /** What the person's git obeys in a workspace: every place that can say so, and what is not known counted as everything. */
 import assert from 'node:assert/strict';
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { it } from 'node:test';
 import { gitConfigurationFiles } from '../../base/limits/store.js';
 import { freshPlace } from '../tree/tree-fixture.js';
@@ -202,4 +203,29 @@ it('what cannot be asked may be anything: in the working tree of a repository, o
   }
   repository('work/.git', '[core');
   assert.deepEqual(among(await asked(), ['work/x', 'more/x']), ['work/x']);
+});
+
+it('a pipe in the place of a file of settings is not waited for, and everything it could name counts as named', {
+  timeout: 120_000,
+}, async () => {
+  const pipes = ['work/piped/.git/config', 'work/headless/.git/HEAD', 'home/waits'];
+  const reasons: (string | undefined)[] = [];
+  mkdirSync(at('home'), { recursive: true });
+  for (const name of ['piped', 'headless']) repository(`work/${name}/.git`, '[core]\n\teditor = "x y"\n');
+  for (const pipe of pipes) {
+    rmSync(at(pipe), { force: true });
+    execFileSync('mkfifo', [at(pipe)]);
+  }
+  for (const name of ['piped', 'headless']) {
+    const found = await asked({ repositories: [`work/${name}/.git`] });
+    reasons.push(found.whyObeyed(at(`work/${name}/file`), false));
+    assert.equal(found.whyObeyed(at('work/other'), false), undefined);
+  }
+  repository('work/including/.git', `[includeIf "gitdir:/nowhere/"]\n\tpath = ${at('home/waits')}\n`);
+  const including = await asked({ repositories: ['work/including/.git'] });
+  reasons.push(including.whyObeyed(at('work/including/file'), false));
+  assert.deepEqual(
+    reasons,
+    pipes.map((pipe) => `your git configuration may name it, and could not be read: ${at(pipe)} is a pipe`),
+  );
 });

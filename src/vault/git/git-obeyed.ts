@@ -2,10 +2,10 @@
  * Paths of the workspace that the person's own git obeys: asked of git itself, of every repository and root, with the person's
  * configuration in all its scopes and included files, and with nothing of the fork's in reach.
  */
-import { lstatSync, readdirSync, readlinkSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { lstatSync, readdirSync, readlinkSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { canonicalAncestor } from '../../base/canonical-path.js';
-import { gitConfigurationFiles, gitTextBytes } from '../../base/limits/store.js';
+import { gitConfigurationFiles, gitSettingsMilliseconds, gitTextBytes } from '../../base/limits/store.js';
 import { makeDirectory } from '../../base/make-directory.js';
 import { decodePath, encodePath } from '../../base/path-bytes.js';
 import { readSmallFile } from '../../base/small-file.js';
@@ -92,6 +92,18 @@ function isPlain(directory: string): boolean {
   }
 }
 
+/** Git would wait for whoever writes into it. */
+function isPipe(path: string): boolean {
+  try {
+    return statSync(encodePath(path)).isFIFO();
+  } catch {
+    return false; // not there, or not ours to see
+  }
+}
+
+/** What git reads of a repository before it lists anything. */
+const readFirst = ['HEAD', 'commondir', 'config', 'config.worktree'];
+
 /** More hops than the kernel goes. */
 const mostHops = 40;
 
@@ -164,10 +176,18 @@ export async function obeyedPaths(request: ObeyedRequest): Promise<ObeyedPaths> 
     for (const top of tops)
       unknown.set(top, `your git configuration may name it, and could not be read: ${visible(reason)}`);
   };
+  const config = environment['XDG_CONFIG_HOME'] ?? posix.join(home, '.config');
+  const ownFiles = ['/etc/gitconfig', posix.join(home, '.gitconfig'), posix.join(config, 'git', 'config')];
   type Words = (link: string) => readonly string[];
-  const list = async (directory: string, tops: readonly string[], words: Words = () => []) => {
+  const list = async (directory: string, tops: readonly string[], words: Words = () => [], file?: string) => {
     if (git === undefined) {
       fail(tops, 'there is no git here');
+      return [];
+    }
+    const read = [...readFirst.map((name) => posix.join(directory, name)), ...(file === undefined ? ownFiles : [file])];
+    const pipe = read.find(isPipe);
+    if (pipe !== undefined) {
+      fail(tops, `${pipe} is a pipe`);
       return [];
     }
     // A plain name for whatever the repository is called.
@@ -175,7 +195,12 @@ export async function obeyedPaths(request: ObeyedRequest): Promise<ObeyedPaths> 
     const link = join(scratch, `of-${links}`);
     symlinkSync(encodePath(directory), link);
     const all = ['config', ...words(link), '--list', '--show-origin', '-z', '--includes'];
-    const { code, stdout, reason } = await git.run({ words: all, environment: { ...shell, GIT_DIR: link }, cwd: link });
+    const { code, stdout, reason } = await git.run({
+      words: all,
+      environment: { ...shell, GIT_DIR: link },
+      cwd: link,
+      milliseconds: gitSettingsMilliseconds,
+    });
     if (code === 0) return parse(stdout, link, directory);
     fail(tops, reason === '' ? 'git ended without an error message' : reason);
     return [];
@@ -198,14 +223,12 @@ export async function obeyedPaths(request: ObeyedRequest): Promise<ObeyedPaths> 
       }
       // By the directory, so that what it includes in turn is found from there.
       const words: Words = (link) => ['--file', posix.join(link, posix.basename(path))];
-      await takeAll(await list(posix.dirname(path), tops, words), top, tops);
+      await takeAll(await list(posix.dirname(path), tops, words, path), top, tops);
     }
   };
   const none = join(scratch, 'none');
   for (const name of ['', 'objects', 'refs']) makeDirectory(join(none, name));
   writeFileSync(join(none, 'HEAD'), 'ref: refs/heads/none\n');
-  const config = environment['XDG_CONFIG_HOME'] ?? posix.join(home, '.config');
-  const ownFiles = ['/etc/gitconfig', posix.join(home, '.gitconfig'), posix.join(config, 'git', 'config')];
   const isConfigured = ownFiles.some(isThere) || Object.keys(shell).some((name) => name.startsWith('GIT_'));
   const everywhere = git === undefined && !isConfigured ? [] : await list(none, roots);
   await takeAll(everywhere, roots, roots);

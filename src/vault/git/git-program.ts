@@ -23,6 +23,8 @@ export interface GitRun {
   /** A file that gets what it prints, instead of the caller. */
   readonly output?: number | undefined;
   readonly cwd: string;
+  /** What does not end until then is ended. */
+  readonly milliseconds?: number | undefined;
 }
 
 export interface GitEnd {
@@ -71,7 +73,7 @@ export class Git {
   }
 
   /** Whatever it says; ETIMEDOUT where it does not end. */
-  run({ words, environment, input, output, cwd }: GitRun): Promise<GitEnd> {
+  run({ words, environment, input, output, cwd, milliseconds = gitPatienceMilliseconds }: GitRun): Promise<GitEnd> {
     return new Promise((resolve, reject) => {
       // Its memory is its own concern no longer: objects that unpack to more than the machine has are made in a minute.
       const limited = `ulimit -c 0; ulimit -d ${gitMemoryKilobytes} 2>/dev/null; exec "$0" "$@"`;
@@ -87,7 +89,7 @@ export class Git {
         isLate = true;
         child.kill('SIGKILL');
       };
-      const clock = setTimeout(end, gitPatienceMilliseconds);
+      const clock = setTimeout(end, milliseconds);
       child.stdout?.on('data', (chunk: Buffer) => {
         length += chunk.length;
         if (length > gitOutputBytes) end();

@@ -6,7 +6,7 @@
 import { currentBoot } from '../../base/boot.js';
 import { ErrnoError } from '../../base/errno.js';
 import { storeFormat } from './layout.js';
-import { readNewest, readVersions, type Version, writeState } from './state-file.js';
+import { readNewest, readVersions, type StateWriting, type Version, writeState } from './state-file.js';
 import { isNameList } from './vault-meta.js';
 
 export interface Stack {
@@ -157,7 +157,7 @@ export function forkVersions(directory: string): readonly ForkVersion[] {
   return readVersions(directory).whole.filter((version): version is ForkVersion => isForkMeta(version.value));
 }
 
-export function writeForkMeta(directory: string, meta: ForkMeta, options: { readonly durable: boolean }): void {
+export function writeForkMeta(directory: string, meta: ForkMeta, options: StateWriting): void {
   writeState(directory, meta, options);
   known.add(meta);
 }

@@ -4,7 +4,7 @@
  * else with the last one that was synced. What is later and still there stays as a checkpoint that is skipped by a plain
  * rollback; what is gone is said. The trunk is the person's directory, so it is not believed but compared again, file by file.
  */
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { currentBoot } from '../../base/boot.js';
 import { ErrnoError } from '../../base/errno.js';
 import {
@@ -155,12 +155,24 @@ export async function recoverFork(access: VaultAccess, name: string, place: Fork
   return { meta, warnings };
 }
 
+/** Layers that the trunk names and the store has not. A directory that was never copied cannot be copied again. */
+export function hasLostTrunk(access: VaultAccess, { trunk, uncopied }: VaultMeta): boolean {
+  return uncopied !== true && !isThere(access, trunk);
+}
+
+/** Of directories that hold nothing: all that is in the person's is new to it, their modes and owners too. */
+function emptyTrunk({ paths }: VaultAccess, { roots }: VaultMeta): string {
+  const layer = makeLayer(paths, { trunk: true });
+  for (const key of Object.keys(roots)) mkdirSync(paths.tree(layer, key), { mode: 0o700 });
+  return layer;
+}
+
 /** The vault's lock is taken. Signatures may be newer than the layers: without them everything is looked at again. */
 export function recoverVault(access: VaultAccess): Promise<VaultMeta | undefined> {
   const { paths, tree, store } = access;
   return withVaultLock(tree, paths.lock, 'recovering', async () => {
     const vault = readVaultMeta(paths.meta);
-    if (vault === undefined || !isSuspectVault(vault)) return vault;
+    if (vault === undefined || !(isSuspectVault(vault) || hasLostTrunk(access, vault))) return vault;
     for (const root of Object.keys(vault.roots)) rmSync(paths.scan(root), { force: true });
     const names = existsSync(paths.forks) ? readdirSync(paths.forks).filter(isForkName) : [];
     const positions = names.flatMap((name) =>
@@ -169,7 +181,7 @@ export function recoverVault(access: VaultAccess): Promise<VaultMeta | undefined
     const position = Math.max(vault.position, ...positions) + 1;
     for (let at = vault.position + 1; at <= position; at += 1) writeUnknownStep(access, at);
     const trunk = vault.trunk.filter((layer) => existsSync(paths.layer(layer)));
-    if (trunk.length === 0) trunk.push(makeLayer(paths, { trunk: true }));
+    if (trunk.length === 0) trunk.push(emptyTrunk(access, vault));
     await tree.sync(store.directory);
     const { boot: _boot, ...rest } = vault;
     const after: VaultMeta = { ...rest, trunk, position };

@@ -152,8 +152,15 @@ function syncName(directory: string, path: string): void {
   }
 }
 
-/** With `durable`, whatever the value names is on the disk already, and older versions go. */
-export function writeState(directory: string, value: unknown, options: { readonly durable: boolean }): void {
+export interface StateWriting {
+  /** Whatever the value names is on the disk already: so is the version then, and older ones go. */
+  readonly durable: boolean;
+  /** The version is on the disk although what it names may not be: of something a person has just named. */
+  readonly isKept?: boolean | undefined;
+}
+
+export function writeState(directory: string, value: unknown, options: StateWriting): void {
+  const isSyncedItself = options.durable || options.isKept === true;
   const versions = versionsIn(directory);
   const path = fileOf(directory, (versions[0] ?? 0) + 1);
   const boot = options.durable ? undefined : currentBoot();
@@ -163,12 +170,12 @@ export function writeState(directory: string, value: unknown, options: { readonl
     try {
       // Whole or thrown: it goes on after a short write.
       writeFileSync(descriptor, `${JSON.stringify({ boot, state: value })}\n`);
-      if (options.durable) fsyncSync(descriptor);
+      if (isSyncedItself) fsyncSync(descriptor);
     } finally {
       closeSync(descriptor);
     }
     renameSync(temporary, path);
-    if (options.durable) syncName(directory, path);
+    if (isSyncedItself) syncName(directory, path);
     remember(directory, identityOf(path), { value, boot });
     for (const old of superseded(directory, versions, options.durable)) rmSync(old, { force: true });
   } catch (error) {

@@ -10,13 +10,14 @@ import { stepsFile } from '../store/applied-steps.js';
 import { lockFoundFork } from '../store/fork-lock.js';
 import { type ForkMeta, isSuspect, readableForkMeta, writeForkMeta } from '../store/fork-meta.js';
 import { makeLayer } from '../store/layer-pool.js';
+import { mainFork } from '../store/layout.js';
 import { withVaultLock } from '../store/locks.js';
-import { recoverFork, recoverVault } from '../store/recover.js';
+import { hasLostTrunk, recoverFork, recoverVault } from '../store/recover.js';
 import { readVersions } from '../store/state-file.js';
 import { lostSteps, writeUnknownStep } from '../store/trunk-steps.js';
 import type { VaultAccess } from '../store/vault-access.js';
-import { isForkName, isSuspectVault, readVaultMeta, type VaultMeta } from '../store/vault-meta.js';
-import { newForkMeta } from '../vault.js';
+import { isForkName, isSuspectVault, readVaultMeta, type VaultMeta, writeVaultMeta } from '../store/vault-meta.js';
+import { newForkMeta, writeFork } from '../vault.js';
 
 function withoutMissing({ paths }: VaultAccess, meta: ForkMeta): ForkMeta {
   const isThere = (layers: readonly string[]) => layers.every((layer) => existsSync(paths.layer(layer)));
@@ -48,6 +49,9 @@ async function repairFork(access: VaultAccess, vault: VaultMeta, name: string): 
   let after = withoutMissing(access, meta);
   const gone = deltas.filter((layer) => !existsSync(access.paths.layer(layer)));
   if (gone.length > 0) after = { ...after, deltas: after.deltas.filter((layer) => !gone.includes(layer)) };
+  // What they held is in the person's directory, which the trunk is compared with.
+  const base = vault.uncopied === true ? meta.base : meta.base.filter((layer) => existsSync(access.paths.layer(layer)));
+  if (base.length < meta.base.length) after = { ...after, base };
   if (gone.length > 0) said.push(`fork ${name}: ${gone.length} layers are gone, with what they held`);
   if (!existsSync(access.paths.layer(after.live))) {
     after = { ...after, live: makeLayer(access.paths, { fork: name }) };
@@ -85,13 +89,33 @@ async function repairForks(access: VaultAccess, vault: VaultMeta): Promise<reado
   return said;
 }
 
+/** There is always a fork main, and one in use. */
+async function repairMissing(access: VaultAccess): Promise<readonly string[]> {
+  const { paths, tree, store } = access;
+  const isMissing = (name: string) => readableForkMeta(paths.fork(name).directory) === undefined;
+  return withVaultLock(tree, paths.lock, 'ctx fsck', async () => {
+    const vault = readVaultMeta(paths.meta);
+    const said: string[] = [];
+    if (vault === undefined) return said;
+    if (isMissing(mainFork)) {
+      const meta = newForkMeta(access, mainFork, { position: vault.position, base: vault.trunk, deltas: [] });
+      await tree.sync(store.directory);
+      writeFork(access, mainFork, meta, true);
+      said.push(`fork ${mainFork}: it was missing and was made anew; its changes are lost`);
+    }
+    if (!isMissing(vault.current)) return said;
+    writeVaultMeta(paths.meta, { ...vault, current: mainFork }, { durable: true });
+    return [...said, `fork ${vault.current}: it was in use and is missing; ${mainFork} is in use now`];
+  });
+}
+
 /** What was done, and what is gone, in sentences. */
 export async function repairVault(access: VaultAccess): Promise<readonly string[]> {
   const { paths, tree } = access;
   let vault = readVaultMeta(paths.meta);
   if (vault === undefined) return [];
   const said: string[] = [];
-  if (isSuspectVault(vault)) {
+  if (isSuspectVault(vault) || hasLostTrunk(access, vault)) {
     vault = (await recoverVault(access)) ?? vault;
     said.push('your directory is compared again, file by file, with the next command');
   }
@@ -106,5 +130,5 @@ export async function repairVault(access: VaultAccess): Promise<readonly string[
     return damaged.length;
   });
   if (lost > 0) said.push(`${lost} lists of your edits are gone: what you edited is found by comparing instead`);
-  return [...said, ...(await repairForks(access, vault))];
+  return [...said, ...(await repairForks(access, vault)), ...(await repairMissing(access))];
 }
