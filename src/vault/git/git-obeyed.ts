@@ -2,7 +2,7 @@
  * Paths of the workspace that the person's own git obeys: asked of git itself, of every repository and root, with the person's
  * configuration in all its scopes and included files, and with nothing of the fork's in reach.
  */
-import { lstatSync, readdirSync, readlinkSync, realpathSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { lstatSync, readdirSync, readlinkSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { canonicalAncestor } from '../../base/canonical-path.js';
 import { gitConfigurationFiles, gitSettingsMilliseconds, gitTextBytes } from '../../base/limits/store.js';
@@ -13,7 +13,7 @@ import { visible } from '../../base/visible-text.js';
 import { addParents, belowAny } from '../tree/clashing.js';
 import type { Setting } from './git-configuration.js';
 import { isPathless, obeyedBy } from './git-obeyed-values.js';
-import { isThere } from './git-places.js';
+import { isPipe, isThere } from './git-places.js';
 import type { Git } from './git-program.js';
 
 export interface ObeyedRequest {
@@ -89,15 +89,6 @@ function isPlain(directory: string): boolean {
       });
   } catch {
     return false;
-  }
-}
-
-/** Git would wait for whoever writes into it. */
-function isPipe(path: string): boolean {
-  try {
-    return statSync(encodePath(path)).isFIFO();
-  } catch {
-    return false; // not there, or not ours to see
   }
 }
 

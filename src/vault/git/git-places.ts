@@ -2,7 +2,7 @@
  * Which repository's own directory a path is in. By its name (`.git`), and by its shape in the person's directories: git takes any
  * directory with HEAD, objects and refs for one. Paths are absolute.
  */
-import { lstatSync } from 'node:fs';
+import { lstatSync, statSync } from 'node:fs';
 import { posix } from 'node:path';
 import { encodePath } from '../../base/path-bytes.js';
 
@@ -76,4 +76,13 @@ export function makesRepository(path: string, has: IsThere): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   if (name === 'HEAD') return true;
   return /^(?:objects|refs|commondir)$/.test(name) && has(posix.join(parentOf(path), 'HEAD'));
+}
+
+/** Git would wait for whoever writes into it. */
+export function isPipe(path: string): boolean {
+  try {
+    return statSync(encodePath(path)).isFIFO();
+  } catch {
+    return false; // not there, or not ours to see
+  }
 }

@@ -12,7 +12,7 @@ import { judgeConfiguration } from './git-judged-configuration.js';
 import { kindsOf, type ObjectsRequest, prepareScratch, takeObjects } from './git-objects.js';
 import { copyIn, type OriginFile } from './git-origin-layer.js';
 import { type Part, partOf } from './git-parts.js';
-import { type GitPlace, isThere } from './git-places.js';
+import { type GitPlace, isPipe, isThere } from './git-places.js';
 import type { Git } from './git-program.js';
 import { parsePackedRefs } from './git-refs.js';
 import { type JudgedChange, judgeAll } from './git-verdicts.js';
@@ -171,7 +171,7 @@ function objectsRequest({ common, readings }: Unit, { git, scratch, copies }: Un
   return {
     git,
     scratch,
-    known: ownFile(store, 0) === undefined ? undefined : store,
+    known: ownFile(store, 0) === undefined || isPipe(join(store, 'info', 'alternates')) ? undefined : store,
     format: formatOf(common),
     shallow:
       shallow === undefined
