@@ -29,6 +29,7 @@ import type { AgentView, AgentViewRequest, ForkWork, ViewPlace } from '../proxy/
 import { writesObjects } from '../proxy/grants/agent-view.js';
 import type { Host } from '../proxy/host.js';
 import { storePaths } from '../vault/store/layout.js';
+import { whileChanging } from '../workspace/changing-objects.js';
 import { type Answering, answerCall } from './answer-call.js';
 import { CallEvents } from './call-events.js';
 import { serveCaller } from './caller.js';
@@ -120,6 +121,7 @@ export function serveObjects(
       sources = new module.ServedSources({
         ...{ runServer, views, agent, recorder: host.recorder },
         now: () => host.now(),
+        changing: (act) => whileChanging(host, act),
       });
       return sources;
     });

@@ -4,9 +4,9 @@
  */
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { fromSystemError } from '../../base/errno.js';
-import type { Host } from '../../proxy/host.js';
-import { makeObjectRoot } from '../../vault/store/store-place.js';
+import { fromSystemError } from '../base/errno.js';
+import type { Host } from '../proxy/host.js';
+import { makeObjectRoot } from '../vault/store/store-place.js';
 
 /** Not for what asks for it again inside: that would wait for itself. */
 export async function whileChanging<T>(

@@ -197,6 +197,40 @@ export function writeToolList(directory: string, tools: string): void {
   writeFileAtomic(join(directory, 'tools'), tools, { durable: true, mode: 0o644 });
 }
 
+function stampOf(path: string): string {
+  const about = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return about === undefined ? 'none' : `${about.dev}:${about.ino}.${about.ctimeNs}`;
+}
+
+/** Before a server is asked: which source is there, and which list it has. */
+export interface SourceThen {
+  readonly source: string;
+  readonly list: string;
+}
+
+/** What a source is started with never changes: with another file it is another source of the same name. */
+export function sourceNow(directory: string): SourceThen {
+  return { source: stampOf(join(directory, 'server.json')), list: stampOf(join(directory, 'tools')) };
+}
+
+/**
+ * What its server was asked for, to be called while no other process changes objects. False where another one has written a list since
+ * then: which of both is newer is not known, so it is to be asked again. ENOENT where the source is gone, or another one by now.
+ */
+export function replaceToolList(directory: string, before: SourceThen, tools: string): boolean {
+  const now = sourceNow(directory);
+  if (now.source !== before.source || now.source === 'none') {
+    throw new ErrnoError('ENOENT', {
+      operation: 'list the tools',
+      path: directory,
+      reason: 'the source was removed while its server was asked for its tools',
+    });
+  }
+  if (now.list !== before.list) return false;
+  writeToolList(directory, tools);
+  return true;
+}
+
 export function removeSource({ directory, name }: LocatedSource): void {
   const gone = goneOf(dirname(directory), name);
   try {

@@ -27,10 +27,10 @@ import { excessOf } from '../../proxy/grants/line-authority.js';
 import { checkedPlace } from '../../proxy/grants/surface-at.js';
 import type { Host } from '../../proxy/host.js';
 import { recordedRefusal } from '../../proxy/report/recorded-refusal.js';
+import { whileChanging } from '../../workspace/changing-objects.js';
 import { type RecordedVerb, recordedAct } from '../../workspace/recorded-verb.js';
 import { currentDirectory } from '../current-directory.js';
 import { assertOwnAgent, assertWithinParent } from './agent-creation.js';
-import { whileChanging } from './changing-objects.js';
 import { Objects } from './objects.js';
 import { recordedFiles } from './recorded-files.js';
 

@@ -25,10 +25,10 @@ import { agentHomeDirectory, removeAgentHome } from '../../proxy/grants/agent-ho
 import type { Host } from '../../proxy/host.js';
 import { recordedRefusal } from '../../proxy/report/recorded-refusal.js';
 import { makeSystemObjects } from '../../vault/store/store-place.js';
+import { whileChanging } from '../../workspace/changing-objects.js';
 import { type RecordedVerb, recordedAct } from '../../workspace/recorded-verb.js';
 import { currentDirectory } from '../current-directory.js';
 import { assertMayCreate, assertOwnAgent, assertWithinParent } from './agent-creation.js';
-import { whileChanging } from './changing-objects.js';
 import { recordedFiles, recordedText } from './recorded-files.js';
 import { type ToolWithoutFiles, toolsWithoutFiles, toolWithoutFiles } from './tools-without-files.js';
 

@@ -27,9 +27,9 @@ import type { Host } from '../../proxy/host.js';
 import { isForEveryUser, makeSystemObjects } from '../../vault/store/store-place.js';
 import { toolHomes } from '../../vault/store/tool-home.js';
 import { discard } from '../../vault/store/trash.js';
+import { whileChanging } from '../../workspace/changing-objects.js';
 import { recordedVerb } from '../../workspace/recorded-verb.js';
 import { currentDirectory } from '../current-directory.js';
-import { whileChanging } from './changing-objects.js';
 
 export interface NewSource {
   /** A configuration that names MCP servers: of Claude Code, VS Code or Codex. */

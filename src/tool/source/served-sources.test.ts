@@ -98,7 +98,7 @@ function stage(behaviour: Behaviour, { cap = '', stays = false } = {}) {
     });
   };
   const sources = new ServedSources({
-    ...{ views, agent: 'coder', runServer, now: () => new Date(0) },
+    ...{ views, agent: 'coder', runServer, now: () => new Date(0), changing: async (act) => act() },
     recorder: { append: (entry: RecordEntry) => void recorded.push(entry) } as never,
   });
   const source = { name: 'src', tool: 'one', directory } as Parameters<ServedSources['server']>[0];

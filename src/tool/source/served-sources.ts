@@ -9,11 +9,12 @@ import { sourceRefreshMilliseconds } from '../../base/limits/objects.js';
 import { sha256 } from '../../base/sha256.js';
 import type { FoundSource } from '../../objects/projection/catalogue.js';
 import type { SourceStates } from '../../objects/projection/with-sources.js';
-import { readSource, writeToolList } from '../../objects/source/source-store.js';
+import { readSource } from '../../objects/source/source-store.js';
 import { printToolList } from '../../objects/source/tool-list.js';
 import type { AgentViewRequest } from '../../proxy/agent-views.js';
 import { toolGrants } from '../operator-tool.js';
 import { askTools } from './ask-tools.js';
+import { refreshList, type WhileChanging } from './refresh-list.js';
 import { RunningServer } from './server.js';
 
 export interface SourcesRequest extends Pick<AgentViewRequest, 'runServer'> {
@@ -22,6 +23,7 @@ export interface SourcesRequest extends Pick<AgentViewRequest, 'runServer'> {
   /** Who calls; undefined: a person. */
   readonly agent: string | undefined;
   now(): Date;
+  readonly changing: WhileChanging;
 }
 
 /** Of one tool. */
@@ -102,18 +104,21 @@ export class ServedSources implements SourceStates {
 
   /** What cannot be listed or written leaves the list as it was; one that is as it was is not recorded. */
   async #list({ name, directory }: FoundSource, running: RunningServer): Promise<void> {
-    try {
+    let tools: string | undefined;
+    const ask = async () => {
       const list = printToolList(await askTools(name, running.conversation), running.serverName);
-      const tools = `sha256:${sha256(list)}`;
-      if (this.#lists.get(directory) === tools) return;
-      this.#request.recorder.append({
-        type: 'source.refresh',
-        object: `source/${name}`,
-        status: 'ok',
-        facts: { tools },
-      });
-      writeToolList(directory, list);
-      this.#lists.set(directory, tools);
+      const digest = `sha256:${sha256(list)}`;
+      if (this.#lists.get(directory) === digest) return undefined;
+      if (tools !== digest) {
+        const facts = { tools: digest };
+        this.#request.recorder.append({ type: 'source.refresh', object: `source/${name}`, status: 'ok', facts });
+      }
+      tools = digest;
+      return list;
+    };
+    try {
+      await refreshList(directory, this.#request.changing, ask);
+      if (tools !== undefined) this.#lists.set(directory, tools);
     } catch (error) {
       if (!(error instanceof ErrnoError)) throw error;
     }
