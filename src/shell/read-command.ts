@@ -25,6 +25,7 @@ import { readFd, readFind, readParallel, readXargs } from './read-search.js';
 import { readAlias, readEval, readForeignShell, readShell, readSource, readTrap, shells } from './read-shell.js';
 import * as tool from './read-tool.js';
 import { holding, type Reading, unreadable } from './reading.js';
+import { calledWords } from './runners.js';
 import type { Reader, Surroundings } from './surroundings.js';
 import { knownValue, plainWord, splitValue, type Word } from './word.js';
 import { isPlainInZsh, zshBuiltins } from './zsh.js';
@@ -142,7 +143,11 @@ function namedReading(
   text: string,
 ): Reading {
   if (path.startsWith('/proc/')) return unreadable(text, `${path} is another name of some program`);
-  const runs = around.runners?.has(path) === true ? [reader.command(given, around)] : [];
+  const runs = calledWords(around.runners?.get(path) ?? [], given).map((words) =>
+    words === undefined
+      ? unreadable(text, `what ${path} runs where it is called like this cannot be read`)
+      : reader.command(words, around),
+  );
   if (!path.includes('/') && around.functions.has(path)) {
     return holding(text, `${path} is a function of this text, read where it is defined`, runs);
   }

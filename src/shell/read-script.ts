@@ -18,8 +18,8 @@ import { dividesInSh, expansionsThatEndEarlier, hasOverlooked } from './parser-g
 import { isWithin, type Stretches } from './reach.js';
 import { assignedIn, assignmentReading, hiddenCode, poisoned, promptCode } from './read-builtin.js';
 import { readRedirections } from './read-redirections.js';
-import { allClasses, holding, type Reading, unreadable } from './reading.js';
-import { isOwnWords, runsItsWords } from './runners.js';
+import { allClasses, everyReading, holding, type Reading, unreadable } from './reading.js';
+import { endsWithOwnWords, formsOf, isOwnWords } from './runners.js';
 import { type Reader, type ShellInput, type Surroundings, unknownInput } from './surroundings.js';
 import { fieldsFrom, knownValue, plainWord, unknownWord, type Word, wordFrom } from './word.js';
 import { isLookedUpByZsh } from './zsh.js';
@@ -176,7 +176,7 @@ export class ScriptReading {
   }
 
   #isRunner(node: FunctionNode, { runners }: Surroundings): boolean {
-    return runners?.has(node.name.value) === true && runsItsWords(node, this.#children);
+    return runners?.has(node.name.value) === true && formsOf(node, this.#children).length > 0;
   }
 
   #inside(node: SyntaxNode, around: Surroundings): readonly Reading[] {
@@ -325,6 +325,9 @@ export class ScriptReading {
     const named = (words[0]?.values ?? []).flatMap((value) => value.trim().split(/[ \t\n]+/, 1));
     const functions = new Set(named.filter((each) => isWithin(this.#functions.get(each), command.pos)));
     const own = this.#reader.command(words, { ...around, input, functions });
+    const isRead = around.inRunner !== true || [...everyReading(own)].every(({ readable }) => readable);
+    if (!isRead && endsWithOwnWords(command))
+      return holding(text, 'what it runs of the function’s words is read where that is called', parts);
     return { ...own, text, parts: [...own.parts, ...parts] };
   }
 

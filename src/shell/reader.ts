@@ -112,8 +112,8 @@ export class ShellReader implements Reader {
     around: Surroundings,
   ): Reading {
     const { variables, functions } = namesIn(script, children, around, this.aliases.size > 0);
-    const own = around.ownShell === true && around.grammar !== 'zsh' ? runnersIn(script, children) : [];
-    const runners = new Set([...(around.runners ?? []), ...own]);
+    const isOwn = around.ownShell === true && around.grammar !== 'zsh';
+    const runners = isOwn ? runnersIn(script, children, around.runners) : around.runners;
     const inner = {
       ...around,
       variables,

@@ -1,5 +1,6 @@
 /** What a command is read in, and how what it runs is read in turn. */
 import type { Reading } from './reading.js';
+import type { Runners } from './runners.js';
 import type { Variables, Word } from './word.js';
 
 /** Where its standard input comes from. A shell runs what it reads there. */
@@ -22,7 +23,7 @@ export interface Surroundings {
   /** Functions of the text that are in force at this command: their bodies are read where they are. */
   readonly functions: ReadonlySet<string>;
   /** Functions that run what they are called with (`runners`): wherever one is called, that is read. */
-  readonly runners?: ReadonlySet<string>;
+  readonly runners?: Runners | undefined;
   /** In the body of one. */
   readonly inRunner?: boolean;
   /** The text of a shell of its own: what it defines is called in it, and not around it. */
