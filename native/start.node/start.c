@@ -35,7 +35,11 @@ struct streams {
 };
 
 static int above_places(int descriptor) {
-  return descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, MOST_STREAMS);
+  if (descriptor < 0) return -1;
+  int above = fcntl(descriptor, F_DUPFD_CLOEXEC, MOST_STREAMS);
+  /* So few files may be open that there is no such number at all. */
+  if (above < 0 && errno == EINVAL) errno = EMFILE;
+  return above;
 }
 
 static int open_stream(int32_t asked, struct streams *streams) {

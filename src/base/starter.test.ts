@@ -166,6 +166,25 @@ os.execv(sys.argv[1], sys.argv[1:])`;
     assert.equal(readdirSync('/proc/self/fd').length, before);
   });
 
+  test('that cannot be started where few files may be open says which limit to raise', () => {
+    const script = `import { Starter } from ${JSON.stringify(new URL('./starter.js', import.meta.url).href)};
+      const words = Buffer.from('true\\0');
+      try { new Starter(process.argv[1]).start('/bin/true', words, ['nothing', 'heard', 'heard']); }
+      catch (error) { console.log(error.code, error.remedy); }`;
+    const argv = [
+      '-c',
+      'ulimit -n "$0"; exec "$@"',
+      '24',
+      process.execPath,
+      '--input-type=module',
+      '-e',
+      script,
+      library,
+    ];
+    const { stdout, stderr } = spawnSync('sh', argv, { encoding: 'utf8' });
+    assert.match(stdout, /^EMFILE raise the limit of open files \(ulimit -n\)$/m, stderr);
+  });
+
   test('that cannot be started is the error it would be elsewhere, and leaves nothing open, nor a process', () => {
     const before = readdirSync('/proc/self/fd').length;
     const start = (program: string, ...streams: readonly ProgramStream[]) =>

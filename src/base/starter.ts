@@ -5,6 +5,7 @@
  */
 import { closeSync, read } from 'node:fs';
 import { constants } from 'node:os';
+import { fromSystemError } from './errno.js';
 import { lazily } from './lazily.js';
 
 /** A descriptor to pass on, nothing, or a pipe: what the program says is `heard`, what it reads is `told`. */
@@ -29,6 +30,9 @@ interface Library {
 const streamNumbers = { nothing: -1, heard: -2, told: -3 } as const;
 const chunkBytes = 16 << 10;
 
+/** What this process or this machine may have no more of; anything else is for the caller to explain. */
+const usedUp: ReadonlySet<string> = new Set(['EMFILE', 'ENFILE', 'ENOMEM']);
+
 function nameOf(numbers: Readonly<Record<string, number>>, number: number): string | undefined {
   return Object.entries(numbers).find(([, value]) => value === number)?.[0];
 }
@@ -52,6 +56,8 @@ export class Starter {
     const pid = library.start(program, words, ends, ...numbers);
     if (pid < 0) {
       const code = nameOf(constants.errno, -pid) ?? String(-pid);
+      const cause = Object.assign(new Error(`${code}: too much is in use`), { code, syscall: 'spawn' });
+      if (usedUp.has(code)) throw fromSystemError(cause, 'start a program', program);
       throw Object.assign(new Error(`spawn ${program} ${code}`), { code });
     }
     let isThere = true;
