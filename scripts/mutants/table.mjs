@@ -41,8 +41,8 @@ export const table = [
   },
   {
     file: 'src/proxy/run/view.ts',
-    from: 'shared: [{ source: own.directory, ...kind }], readOnly: kept }',
-    to: 'shared: [{ source: own.directory, ...kind }], readOnly: kept.slice(kept.length) }',
+    from: 'shared: [{ source: own.directory, ...kind }], readOnly: keptPlaces(view, home) }',
+    to: 'shared: [{ source: own.directory, ...kind }], readOnly: [] }',
     why: 'an agent could write what is kept of its own runs',
     tests: ['e2e/agent-home'],
   },
