@@ -9,8 +9,8 @@ export const chosenNineteenth = [
   },
   {
     file: 'src/authority/tooling-paths.ts',
-    from: "value === undefined || value === ''",
-    to: 'value === undefined',
+    from: "if (value === '' || !isExactText(value))",
+    to: 'if (!isExactText(value))',
     why: 'where GOPATH is set and empty /pkg/mod would be shown, a directory of somebody else',
     tests: ['authority/text-limits', 'authority/surface'],
   },

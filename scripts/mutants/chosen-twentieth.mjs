@@ -72,8 +72,8 @@ export const chosenTwentieth = [
   },
   {
     file: 'src/hook/settings-file.ts',
-    from: 'if (process.geteuid?.() === 0) fchownSync(',
-    to: 'if (process.geteuid?.() === -1) fchownSync(',
+    from: 'const owner = process.geteuid?.() === 0 ?',
+    to: 'const owner = process.geteuid?.() === -1 ?',
     why: 'after root has installed the hook for somebody their settings would be root’s, and theirs no more',
     tests: ['hook/settings'],
   },

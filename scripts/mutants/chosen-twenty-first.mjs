@@ -100,8 +100,8 @@ export const chosenTwentyFirst = [
   },
   {
     file: 'src/hook/settings-file.ts',
-    from: 'if (process.geteuid?.() === 0) fchownSync(',
-    to: 'if (process.geteuid?.() !== 0) fchownSync(',
+    from: 'const owner = process.geteuid?.() === 0 ?',
+    to: 'const owner = process.geteuid?.() !== 0 ?',
     why: 'root who installs the hook in somebody’s project would take the settings away from them',
     tests: ['hook/settings'],
   },
