@@ -16,8 +16,9 @@
  * never wait. They return 0 or a negative errno; range also [kind, start, end] of a lock that is in the way of a test.
  *
  * An attribute that marks a directory of the store: mark(descriptor) and marked(descriptor) return 0 or an errno.
- * Rights that what is made in a directory would have beside its mode, and instead of the umask (a default ACL):
- * disown(descriptor) takes them from the directory; 0, also where there are none, or an errno.
+ * What is made in a directory would have of the directory's own: rights beside its mode and instead of the umask (a
+ * default ACL), and a group that is not the maker's (setgid). disown(descriptor) takes them from the directory; 0, also
+ * where there are none, or an errno.
  */
 #include "exports.h"
 #include "wait.h"
@@ -25,7 +26,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 static int lock_file(int descriptor, bool waits) {
   return flock(descriptor, waits ? LOCK_EX : LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
@@ -85,8 +88,11 @@ static int look_for_mark(int descriptor, int32_t milliseconds) {
 
 static int disown_now(int descriptor, int32_t milliseconds) {
   (void)milliseconds;
-  if (fremovexattr(descriptor, "system.posix_acl_default") == 0) return 0;
-  return errno == ENODATA || errno == ENOTSUP ? 0 : errno;
+  struct stat status;
+  if (fremovexattr(descriptor, "system.posix_acl_default") != 0 && errno != ENODATA && errno != ENOTSUP) return errno;
+  if (fstat(descriptor, &status) != 0) return errno;
+  if (status.st_gid != getegid() && fchown(descriptor, (uid_t)-1, getegid()) != 0) return errno;
+  return (status.st_mode & S_ISGID) == 0 || fchmod(descriptor, status.st_mode & 01777) == 0 ? 0 : errno;
 }
 
 static napi_value disown(napi_env env, napi_callback_info info) {

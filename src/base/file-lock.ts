@@ -13,7 +13,7 @@ export interface FlockLibrary {
   /** An extended attribute, put there and looked for: 0 or an errno. */
   mark(descriptor: number): number;
   marked(descriptor: number): number;
-  /** Takes away what is made in this directory would have of rights beside its mode (a default ACL): 0 or an errno. */
+  /** Takes from a directory what is made in it would have of the directory's own: a default ACL, a group (setgid). 0 or an errno. */
   disown(descriptor: number): number;
   /** 0, a negative errno, or what is in the way. `end` 0: whatever the file grows to. */
   range(descriptor: number, kind: number, start: number, end: number, test: 0 | 1): number | readonly number[];

@@ -3,11 +3,11 @@
  * not what the group may do: a file that gets the mode without the list gives the group what it never had.
  */
 import assert from 'node:assert/strict';
-import { statSync } from 'node:fs';
+import { chmodSync, chownSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forEachUser, isRoot } from '../support/users.js';
 
 /** u::rw, u:UID:rw, g::---, m::rw, o::---. */
 function listNaming(uid: number): string {
@@ -77,6 +77,21 @@ forEachUser((user) => {
       assert.equal((await stage.ctx(project, ['apply', '--conflicts', 'theirs'], { env })).code, 0);
       assert.equal(stage.shell(project, 'stat -c %a d f old/g d/h'), '700\n600\n600\n600\n');
       stage.shell(project, 'rm -r d f old/g');
+    }
+  });
+
+  const skip = isRoot ? false : 'only root can make a directory of a group that this user is not in';
+  test('whose group a directory above the store gives to all in it runs commands as elsewhere', { skip }, async () => {
+    const project = stage.project('echo 1 > f');
+    const above = stage.makeDirectory('grouped');
+    chownSync(above, user.uid, somebody);
+    chmodSync(above, 0o2755);
+    stage.shell(above, 'mkdir later; chmod 700 later');
+    for (const data of [join(above, 'fresh'), join(above, 'later')]) {
+      const env = { CTX_DATA: data };
+      const { stdout, stderr } = await stage.ctx(project, ['exec', '--', 'sh', '-c', 'echo 2 > f; cat f'], { env });
+      assert.equal(stdout, '2\n', stderr);
+      assert.equal(stage.shell(data, `find . -group ${somebody} -o -perm -2000`), '');
     }
   });
 

@@ -10,8 +10,9 @@ export interface StoreMark {
   put(directory: string): boolean;
   isOn(directory: string): boolean;
   /**
-   * A directory of the store may be in one that gives what is made in it rights of its own (a default ACL). Files of commands would have
-   * these instead of their umask's, and bring them home.
+   * A directory of the store may be in one that gives what is made in it rights of its own (a default ACL) or its group (setgid). Files of
+   * commands would have these rights instead of their umask's, and bring them home; and a jail makes nothing of what has a group that
+   * its user is not in by default.
    */
   disown(directory: string): void;
   /** The kernel's lock, for who migrates the store: 0, or an errno. */
