@@ -36,11 +36,14 @@ const quick = ['call', 'object'];
 export const nativePrograms = {
   name: 'native',
   title: 'compiling the native programs',
-  neededBy: ['start', 'test', 'bench'],
+  neededBy: ['start', 'test', 'bench', 'package'],
 
-  fingerprint: () => nativeFingerprint({ architecture: process.arch }),
-  build: (staging) => compileNative('gcc', staging, [], quickLibrary()),
+  fingerprint: () => nativeFingerprint({ architecture: process.arch, reproducible }),
+  build: (staging) => compileNative('gcc', staging, reproducible, quickLibrary()),
 };
+
+/** Without a number of the build, or names of directories of anyone who compiles. */
+export const reproducible = ['-Wl,--build-id=none', '-ffile-prefix-map=/='];
 
 /** What compiles and links with musl on the machine that this is, before and behind the sources; undefined where there is none. */
 export function quickLibrary() {
