@@ -104,10 +104,12 @@ export function processesCalled(...words: readonly string[]): number[] {
     .map(Number);
 }
 
+/** Asks again and again, but not most of the time: what looks at every process of a busy machine takes a while each time. */
 export async function until(holds: () => boolean | Promise<boolean>, what: string, seconds = 120): Promise<void> {
   const end = Date.now() + seconds * slowness * 1000;
-  while (!(await holds())) {
+  for (let began = performance.now(); !(await holds()); began = performance.now()) {
     if (Date.now() > end) throw new Error(`waited ${seconds * slowness} s in vain until ${what}`);
-    await sleep(10);
+    const took = performance.now() - began;
+    await sleep(Math.max(10, Math.min(3 * took, 200)));
   }
 }
