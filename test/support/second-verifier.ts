@@ -1,10 +1,17 @@
-/** The verifier in Python, which shares no code with ours. */
-import { spawnSync } from 'node:child_process';
+/**
+ * The verifier in Python, which shares no code with ours.
+ *
+ * Its verdicts are given by one process, which starts with the first: to start Python, and to compute anew in it the digests and signatures
+ * of records that most attempts leave as they are, takes ten times as long as the rest. It runs the verifier's `main`, as a person's call
+ * does; what it remembers are results of functions that have no others for the same bytes.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { SealedRecord } from '../../src/audit/tamper-fixture.js';
-import { checkout } from './program.js';
+import { checkout, temporaryRoot } from './program.js';
 
-export const secondVerifier = join(checkout, 'scripts', 'verify-audit.py');
+const secondVerifier = join(checkout, 'scripts', 'verify-audit.py');
 const python = '/usr/bin/python3';
 
 export interface SecondVerdict {
@@ -20,14 +27,72 @@ function run(argv: readonly string[], input?: string): string {
   return stdout;
 }
 
+const answering = `
+import contextlib, functools, importlib.util, io, json, sys
+spec = importlib.util.spec_from_file_location("verifier", sys.argv[1])
+verifier = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(verifier)
+verifier.blake3 = functools.lru_cache(None)(verifier.blake3)
+verifier.is_signed = functools.lru_cache(None)(verifier.is_signed)
+for line in sys.stdin:
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        code = verifier.main(json.loads(line))
+    print(json.dumps([code, said.getvalue()]), flush=True)
+`;
+
+/** Tests wait for a verdict: both ends are FIFOs, which can be read and written without going on meanwhile. */
+class Verdicts {
+  #ends: { readonly questions: number; readonly answers: number } | undefined;
+  #rest = '';
+
+  #start(): { readonly questions: number; readonly answers: number } {
+    const directory = mkdtempSync(join(temporaryRoot(), 'ctx-verifier-'));
+    try {
+      const paths = ['questions', 'answers'].map((name) => join(directory, name));
+      const [questions = '', answers = ''] = paths;
+      const { status } = spawnSync('mkfifo', ['-m', '600', ...paths]);
+      if (status !== 0) throw new Error('mkfifo failed');
+      // Opened for both, so that none waits for the other end; what the process has is its end alone.
+      const both = paths.map((path) => openSync(path, 'r+'));
+      const theirs = [openSync(questions, 'r'), openSync(answers, 'w')];
+      const ours = { questions: openSync(questions, 'w'), answers: openSync(answers, 'r') };
+      // It ends with this process, which has the other end of its questions.
+      spawn(python, ['-c', answering, secondVerifier], { stdio: [...theirs, 'inherit'] }).unref();
+      for (const file of [...both, ...theirs]) closeSync(file);
+      return ours;
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  }
+
+  of(words: readonly string[]): SecondVerdict {
+    this.#ends ??= this.#start();
+    writeSync(this.#ends.questions, `${JSON.stringify(words)}\n`);
+    const bytes = Buffer.alloc(65_536);
+    while (!this.#rest.includes('\n')) {
+      const count = readSync(this.#ends.answers, bytes);
+      if (count === 0) throw new Error(`the verifier in Python ended, asked ${words.join(' ')}`);
+      this.#rest += bytes.toString('latin1', 0, count);
+    }
+    const at = this.#rest.indexOf('\n');
+    const [code, said] = JSON.parse(this.#rest.slice(0, at)) as [number, string];
+    this.#rest = this.#rest.slice(at + 1);
+    const verdict = JSON.parse(said) as SecondVerdict;
+    if (code !== (verdict.ok ? 0 : 1)) throw new Error(`exit code ${code}: ${said}`);
+    return verdict;
+  }
+}
+
+const verdicts = new Verdicts();
+
 export function verifySecond({ record, root, publicKey }: SealedRecord, anchored = true): SecondVerdict {
   const anchor = anchored ? ['--anchor', `root=${root}`] : [];
-  return JSON.parse(run([secondVerifier, record, '--key', publicKey, ...anchor, '--json'])) as SecondVerdict;
+  return verdicts.of([record, '--key', publicKey, ...anchor, '--json']);
 }
 
 /** Without a key and an anchor. */
 export function verifyUnsealed({ directory }: { readonly directory: string }): SecondVerdict {
-  return JSON.parse(run([secondVerifier, directory, '--json'])) as SecondVerdict;
+  return verdicts.of([directory, '--json']);
 }
 
 /**
