@@ -26,18 +26,18 @@ const size = (short: number, long: number) => (soaking ? long : short);
 
 const shapes: readonly Shape[] = [
   {
-    name: `${size(20_000, 1_000_000)} names in one directory`,
-    script: `for number in range(${size(20_000, 1_000_000)}): os.close(os.open(str(number), os.O_CREAT | os.O_WRONLY))`,
+    name: `${size(10_000, 1_000_000)} names in one directory`,
+    script: `for number in range(${size(10_000, 1_000_000)}): os.close(os.open(str(number), os.O_CREAT | os.O_WRONLY))`,
     applies: !soaking,
   },
   {
-    name: `${size(2_000, 100_000)} names of 250 bytes`,
-    script: `for number in range(${size(2_000, 100_000)}): open(f"{number:0250}", "w").close()`,
+    name: `${size(1_200, 100_000)} names of 250 bytes`,
+    script: `for number in range(${size(1_200, 100_000)}): open(f"{number:0250}", "w").close()`,
     applies: true,
   },
   {
-    name: `${size(3_000, 500_000)} names of one file each hundred`,
-    script: `for number in range(${size(3_000, 500_000)}):
+    name: `${size(1_500, 500_000)} names of one file each hundred`,
+    script: `for number in range(${size(1_500, 500_000)}):
     if number % 100: os.link(f"{number - number % 100}", f"{number}")
     else: open(f"{number}", "w").write("x")`,
     applies: !soaking,

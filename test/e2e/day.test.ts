@@ -16,7 +16,7 @@ import { useStage } from '../support/stage.js';
 import { asOneUser } from '../support/users.js';
 
 const isSoak = process.env['CTX_SOAK'] === '1';
-const commands = isSoak ? Number(process.env['CTX_DAY'] ?? 100_000) : 500;
+const commands = isSoak ? Number(process.env['CTX_DAY'] ?? 100_000) : 400;
 const partSize = isSoak ? 100 : 20;
 /** A short day ends early on a machine that is too busy for it, and says after how many commands. */
 const mostMilliseconds = isSoak ? Number.POSITIVE_INFINITY : 120_000;
