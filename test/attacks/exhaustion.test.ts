@@ -12,7 +12,7 @@ import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { inKeptJail } from '../support/kept-jail.js';
 import { cannotMountSmallDisk, onSmallDisk, overlayWorksOn } from '../support/small-disk.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
-import { forEachUser, forEitherUser, isRoot } from '../support/users.js';
+import { forEitherUser, forUsersInTurn, isRoot } from '../support/users.js';
 
 const soaking = process.env['CTX_SOAK'] === '1';
 /** Deeper ones are reported and dropped, and not applied: deep-trees.test.ts. */
@@ -67,12 +67,12 @@ async function whileRunning(
   return parseJson(stdout, stderr) as Envelope;
 }
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useStage(user);
   /** A control group is for those who may make one; the others have the kernel's limit of a process. */
   const mayLimit = isRoot && user.uid === 0;
 
-  test('without limits the same commands get all they ask for', async () => {
+  turn.test('without limits the same commands get all they ask for', async () => {
     // As much as would break a limit below, and no more: this machine is not to be used up.
     const project = stage.project();
     const bounded = {
@@ -133,7 +133,7 @@ except RuntimeError:
     assert.match(envelope.limitsReached.join(), /process limit reached: \d+ (forks? refused|processes and threads)/);
   });
 
-  test('disk and files are held to their limits, however fast they are filled', async () => {
+  turn.test('disk and files are held to their limits, however fast they are filled', async () => {
     const bytes = await whileRunning(
       stage,
       stage.project(),
@@ -151,7 +151,7 @@ except RuntimeError:
     assert.match(files.limitsReached.join(), /file limit reached/);
   });
 
-  test('disk and files are held to their limits by what was deleted and is still open, too', async () => {
+  turn.test('disk and files are held to their limits by what was deleted and is still open, too', async () => {
     const project = stage.project();
     const hold = async (options: readonly string[], ...words: readonly string[]) => {
       const argv = ['exec', '--json', '--timeout', '100s', ...options, '--', ...holdFiles, ...words];
@@ -197,7 +197,7 @@ except RuntimeError:
     }
   });
 
-  test('descriptors run out for the process that opens them, and for nobody else', async () => {
+  turn.test('descriptors run out for the process that opens them, and for nobody else', async () => {
     const script = `const { openSync } = require('fs'); let open = 0;
       try { for (;;) { openSync('/dev/null'); open += 1; } } catch (error) { console.log(error.code, open > 500); }
       setTimeout(() => {}, 700);`;

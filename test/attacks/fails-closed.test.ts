@@ -8,7 +8,7 @@ import { listen } from '../../src/network/proxy-fixture.js';
 import { startCareless } from '../support/careless-proxy.js';
 import { copyOfProduct } from '../support/program.js';
 import { useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 /** What is in place of a native program. */
 const broken: Readonly<Record<string, string | undefined>> = {
@@ -24,7 +24,7 @@ const broken: Readonly<Record<string, string | undefined>> = {
 /** A runner as sandboxes have had them: where the jail cannot be had, better run the command than not. */
 const careless = (jail: string, script: string) => `if '${jail}' </dev/null 4>/dev/null; then :; else ${script}; fi`;
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useStage(user);
 
   test('with its parts whole the copy works', async () => {
@@ -39,29 +39,32 @@ forEachUser((user) => {
     assert.equal(stdout, 'ran\n', stderr);
   });
 
-  test('a command does not run, and is not said to have, where the jail program is broken in any way', async () => {
-    const copy = copyOfProduct(join(stage.directory, 'broken'));
-    const jail = join(copy, 'dist', 'native', 'jail');
-    const project = stage.project();
-    await stage.inside(project, 'true');
-    for (const [how, text] of Object.entries(broken)) {
-      rmSync(jail, { force: true });
-      if (text !== undefined) writeFileSync(jail, text);
-      if (text !== undefined) chmodSync(jail, 0o755);
-      const marker = join(project, 'ran');
-      const script = `echo ran; touch ${marker}`;
-      const trusting = await stage.start(project, ['sh', '-c', careless(jail, script)]).finished;
-      assert.ok(existsSync(marker) || trusting.code === 0, `a careless runner runs it, or says it did: ${how}`);
-      rmSync(marker, { force: true });
-      const words = ['exec', '--wait', '--', 'sh', '-c', script];
-      const { code, stdout } = await stage.start(project, [join(copy, 'bin', 'ctx'), ...words]).finished;
-      assert.ok(code !== 0 && code !== null, `a jail program that ${how}: ${code}`);
-      assert.equal(stdout, '', how);
-      assert.ok(!existsSync(marker), how);
-    }
-  });
+  turn.test(
+    'a command does not run, and is not said to have, where the jail program is broken in any way',
+    async () => {
+      const copy = copyOfProduct(join(stage.directory, 'broken'));
+      const jail = join(copy, 'dist', 'native', 'jail');
+      const project = stage.project();
+      await stage.inside(project, 'true');
+      for (const [how, text] of Object.entries(broken)) {
+        rmSync(jail, { force: true });
+        if (text !== undefined) writeFileSync(jail, text);
+        if (text !== undefined) chmodSync(jail, 0o755);
+        const marker = join(project, 'ran');
+        const script = `echo ran; touch ${marker}`;
+        const trusting = await stage.start(project, ['sh', '-c', careless(jail, script)]).finished;
+        assert.ok(existsSync(marker) || trusting.code === 0, `a careless runner runs it, or says it did: ${how}`);
+        rmSync(marker, { force: true });
+        const words = ['exec', '--wait', '--', 'sh', '-c', script];
+        const { code, stdout } = await stage.start(project, [join(copy, 'bin', 'ctx'), ...words]).finished;
+        assert.ok(code !== 0 && code !== null, `a jail program that ${how}: ${code}`);
+        assert.equal(stdout, '', how);
+        assert.ok(!existsSync(marker), how);
+      }
+    },
+  );
 
-  test('no list, an empty one and one that cannot be read grant nothing, not everything', async () => {
+  turn.test('no list, an empty one and one that cannot be read grant nothing, not everything', async () => {
     const project = stage.project();
     const secret = join(stage.home, 'secret');
     stage.shell(stage.home, 'echo secret > secret');

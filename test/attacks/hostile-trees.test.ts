@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { liveTree } from '../support/layers.js';
 import { type Stage, useWarmStage } from '../support/stage.js';
-import { forEachUser, isRoot, spawnIdentity } from '../support/users.js';
+import { forUsersInTurn, isRoot, spawnIdentity } from '../support/users.js';
 
 const isSoak = process.env['CTX_SOAK'] === '1';
 const patience = { timeoutSeconds: isSoak ? 3600 : 300 };
@@ -55,7 +55,7 @@ const part = 'n'.repeat(100);
 const depth = 60;
 const deep = `i=0; while [ $i -lt ${depth} ]; do mkdir ${part}; cd ${part}; i=$((i+1)); done; echo deep > file`;
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useWarmStage(user);
   /** Entries of one directory: many enough once, and again as the second user. */
   const fewer = isRoot && user.uid !== 0 ? 1_000 : 3_000;
@@ -83,7 +83,7 @@ forEachUser((user) => {
     assert.equal(await stage.inside(project, 'cat a; stat -c %a .'), 'a\n755\n');
   });
 
-  test('paths longer than the kernel takes at once, and names with control characters', async () => {
+  turn.test('paths longer than the kernel takes at once, and names with control characters', async () => {
     const project = stage.project();
     await stage.inside(project, `(${deep}); mkdir 'a\tb'; printf x > "$(printf 'a\\tb/\\033[31mred\\n')"`);
     const path = join(liveTree(stage, project), ...Array<string>(depth).fill(part), 'file');
@@ -171,7 +171,7 @@ forEachUser((user) => {
     assert.doesNotMatch(attributes(join(project, 'd')), /overlay/);
   });
 
-  test(`a directory of ${many} entries is forked, merged, undone and applied`, async () => {
+  turn.test(`a directory of ${many} entries is forked, merged, undone and applied`, async () => {
     const project = stage.project(`mkdir many; cd many; seq ${many} | xargs touch`);
     const names = () => stage.shell(project, 'ls many | sort -n | md5sum');
     const before = names();
@@ -203,7 +203,7 @@ forEachUser((user) => {
     assert.ok(!`${shown.stdout}${shown.stderr}`.includes('\u001b[31mred'), shown.stdout);
   });
 
-  test('paths longer than the kernel takes at once reach another directory', async () => {
+  turn.test('paths longer than the kernel takes at once reach another directory', async () => {
     const project = stage.project();
     await stage.inside(project, deep);
     const other = stage.project();
@@ -212,19 +212,22 @@ forEachUser((user) => {
     assert.deepEqual((await stage.json(project, ['apply', '--to', other]))['applied'], []);
   });
 
-  test('pipes, sockets and endless files in place of what is read of a project are waited for by nobody', async () => {
-    const ways = {
-      'a pipe for the list of repositories': 'mkdir .ctx; mkfifo .ctx/workspace.json',
-      'a huge one': 'mkdir .ctx; truncate -s 1T .ctx/workspace.json',
-      'a pipe for the repository': 'mkfifo .git',
-    };
-    for (const [name, script] of Object.entries(ways)) {
-      const project = stage.project(script);
-      const plain =
-        'timeout 1 sh -c "cat .ctx/workspace.json .git 2> /dev/null | head -c 9000000000 > /dev/null" || test $? = 124';
-      stage.shell(project, plain);
-      const { code, stderr } = await stage.ctx(project, ['exec', '--', 'true'], { timeoutSeconds: 60 });
-      assert.ok(code === 0 || /workspace\.json: expected/.test(stderr), `${name}: ${code} ${stderr}`);
-    }
-  });
+  turn.test(
+    'pipes, sockets and endless files in place of what is read of a project are waited for by nobody',
+    async () => {
+      const ways = {
+        'a pipe for the list of repositories': 'mkdir .ctx; mkfifo .ctx/workspace.json',
+        'a huge one': 'mkdir .ctx; truncate -s 1T .ctx/workspace.json',
+        'a pipe for the repository': 'mkfifo .git',
+      };
+      for (const [name, script] of Object.entries(ways)) {
+        const project = stage.project(script);
+        const plain =
+          'timeout 1 sh -c "cat .ctx/workspace.json .git 2> /dev/null | head -c 9000000000 > /dev/null" || test $? = 124';
+        stage.shell(project, plain);
+        const { code, stderr } = await stage.ctx(project, ['exec', '--', 'true'], { timeoutSeconds: 60 });
+        assert.ok(code === 0 || /workspace\.json: expected/.test(stderr), `${name}: ${code} ${stderr}`);
+      }
+    },
+  );
 });

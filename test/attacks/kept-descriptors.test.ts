@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { inKeptJail } from '../support/kept-jail.js';
 import { until } from '../support/process.js';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 const starts = process.env['CTX_SOAK'] === '1' ? 200 : 25;
 
@@ -37,8 +37,8 @@ const startedBeside = (pid: number): number[] =>
     .map(Number)
     .filter((child) => namespacesAround(child) === namespacesAround(pid));
 
-forEachUser(
-  (user) => {
+forUsersInTurn(
+  (user, turn) => {
     const stage = useWarmStage(user);
 
     // What else it held would keep the jail from ending, and those who wait for that.
@@ -51,7 +51,7 @@ forEachUser(
         assert.match(held.join(' '), /^socket:\[\d+\] \/proc$/);
       }));
 
-    test('a program that cannot be executed costs no descriptor', () =>
+    turn.test('a program that cannot be executed costs no descriptor', () =>
       inKeptJail(
         stage,
         async ({ project, pid: jail, keeper }) => {
@@ -63,7 +63,8 @@ forEachUser(
           await until(() => descriptorsOf(keeper) <= before[1], 'the keeper has as few descriptors as before');
         },
         { script: 'printf "#!/no/such/interpreter\\n" > bad; chmod +x bad' },
-      ));
+      ),
+    );
 
     const skip = user.uid === 0 ? false : 'nobody may change the limits of a process in another user namespace';
     test('a jail that has no descriptor left for a command loses none by it', { skip }, () =>

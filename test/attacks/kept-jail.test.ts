@@ -16,7 +16,7 @@ import { processesMounting } from '../support/leftovers.js';
 import { until } from '../support/process.js';
 import { randomFrom, testSeed } from '../support/random.js';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 const isSoak = process.env['CTX_SOAK'] === '1';
 const rounds = isSoak ? 200 : 4;
@@ -28,8 +28,8 @@ function childrenOf(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
 }
 
-forEachUser(
-  (user) => {
+forUsersInTurn(
+  (user, turn) => {
     const stage = useWarmStage(user);
     let hunter = '';
     before(() => {
@@ -79,7 +79,7 @@ forEachUser(
       }),
     );
 
-    test('it can kill what is about to start: that command is told of, the kept jail goes on', { skip }, () =>
+    turn.test('it can kill what is about to start: that command is told of, the kept jail goes on', { skip }, () =>
       hunted(9, async ({ project }) => {
         for (let start = 0; start < starts / 4; start += 1) {
           const { code, stderr } = await run(project, 'true', ['--timeout', '5s']);
@@ -94,20 +94,24 @@ forEachUser(
       }),
     );
 
-    test('it cannot stop a start for good: what is stopped goes on, and the kept jail can be ended', {
-      skip,
-    }, async () => {
-      let keeper = 0;
-      await hunted(20, async ({ project, pid }) => {
-        keeper = pid;
-        // SIGTSTP and no SIGCONT after it; after the start it is the command's own to be stopped, until its time is up.
-        for (let start = 0; start < 4; start += 1) {
-          const { code } = await run(project, 'true', ['--timeout', '300ms']);
-          assert.ok(code !== null && code !== 70, String(code));
-        }
-      });
-      await until(() => !isAlive(keeper), 'the keeper has ended');
-    });
+    turn.test(
+      'it cannot stop a start for good: what is stopped goes on, and the kept jail can be ended',
+      {
+        skip,
+      },
+      async () => {
+        let keeper = 0;
+        await hunted(20, async ({ project, pid }) => {
+          keeper = pid;
+          // SIGTSTP and no SIGCONT after it; after the start it is the command's own to be stopped, until its time is up.
+          for (let start = 0; start < 4; start += 1) {
+            const { code } = await run(project, 'true', ['--timeout', '300ms']);
+            assert.ok(code !== null && code !== 70, String(code));
+          }
+        });
+        await until(() => !isAlive(keeper), 'the keeper has ended');
+      },
+    );
 
     test('pid 1 is no target, and everything else inside may be killed', () =>
       inKeptJail(stage, async ({ project }) => {
@@ -119,14 +123,15 @@ forEachUser(
         await works(project);
       }));
 
-    test('what a command writes to its streams is never taken for a report', () =>
+    turn.test('what a command writes to its streams is never taken for a report', () =>
       inKeptJail(stage, async ({ project }) => {
         const forged = `for id in 0 1 2 3 4 5 6; do printf "$id exited 0 0 0 0\\0"; printf "$id released\\0" >&2; done; exit 9`;
         assert.equal((await run(project, forged)).code, 9);
         assert.equal((await envelopeOf(stage, project, forged)).exitCode, 9);
-      }));
+      }),
+    );
 
-    test('a process that writes without end stops neither the command that left it nor the next', () =>
+    turn.test('a process that writes without end stops neither the command that left it nor the next', () =>
       inKeptJail(stage, async ({ project }) => {
         // Behind the other tests, which run beside it.
         const endless = 'nice yes & nice yes >&2 & sleep 0.2; echo done > ~/done';
@@ -136,17 +141,19 @@ forEachUser(
         const { code } = await stage.start(project, ['sh', '-c', typed]).finished;
         assert.equal(code, 0);
         await works(project);
-      }));
+      }),
+    );
 
-    test('200 MB come through the client whole', () =>
+    turn.test('200 MB come through the client whole', () =>
       inKeptJail(stage, async ({ project }) => {
         const script = 'head -c 209715200 /dev/zero | tr "\\0" x; echo end';
         const counted = `${stage.program} exec -- sh -c '${script}' | tee ../counted-$$ | wc -c; tail -c 4 ../counted-$$; rm ../counted-$$`;
         const { stdout, stderr } = await stage.start(project, ['sh', '-c', counted], { timeoutSeconds: 300 }).finished;
         assert.equal(stdout.replace(/^\s+/, ''), '209715204\nend\n', stderr);
-      }));
+      }),
+    );
 
-    test('a client that disappears takes its command with it, whatever that ignores', () =>
+    turn.test('a client that disappears takes its command with it, whatever that ignores', () =>
       inKeptJail(stage, async ({ project }) => {
         const client = stage.startCtx(project, ['exec', '--', 'sh', '-c', 'trap "" HUP TERM; echo on; sleep 300']);
         await client.printed('on');
@@ -157,9 +164,10 @@ forEachUser(
           (await run(project, 'while grep -qsx sleep /proc/[0-9]*/comm; do :; done; echo gone')).stdout,
           'gone\n',
         );
-      }));
+      }),
+    );
 
-    test('random frames cost the connection they came on, and nothing else', () =>
+    turn.test('random frames cost the connection they came on, and nothing else', () =>
       inKeptJail(stage, async ({ project, pid }) => {
         const random = randomFrom(testSeed);
         const { socket } = keptJailPlace(stage.store, project, 'main');
@@ -207,9 +215,10 @@ forEachUser(
         }
         assert.ok(isAlive(pid), 'the keeper lives');
         await works(project);
-      }));
+      }),
+    );
 
-    test('whoever is killed at whatever moment, nothing is left and the next command runs', async () => {
+    turn.test('whoever is killed at whatever moment, nothing is left and the next command runs', async () => {
       const random = randomFrom(testSeed + user.uid);
       const project = stage.project('echo original > file');
       for (let round = 0; round < rounds; round += 1) {

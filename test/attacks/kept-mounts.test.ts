@@ -13,13 +13,13 @@ import { cannotCompile, compileAttackProgram } from '../support/attack-program.j
 import { envelopeOf, inKeptJail } from '../support/kept-jail.js';
 import { snapshot } from '../support/snapshot.js';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 const skip = cannotCompile ?? false;
 const rounds = process.env['CTX_SOAK'] === '1' ? 100 : 3;
 
-forEachUser(
-  (user) => {
+forUsersInTurn(
+  (user, turn) => {
     const stage = useWarmStage(user);
     let racer = '';
     let hunter = '';
@@ -110,7 +110,7 @@ forEachUser(
       }
     });
 
-    test('a file held open keeps the fork from being rolled back, and what is rolled back stays so', () =>
+    turn.test('a file held open keeps the fork from being rolled back, and what is rolled back stays so', () =>
       inKeptJail(
         stage,
         async ({ project }) => {
@@ -123,7 +123,8 @@ forEachUser(
           assert.equal(stdout, 'original\noriginal\n');
         },
         { script: 'echo original > file' },
-      ));
+      ),
+    );
 
     for (const way of ['hide', 'chain']) {
       test(`a list of processes does not show who hides by ${way}`, { skip }, async () => {
@@ -135,7 +136,7 @@ forEachUser(
         assert.equal((await stage.start(stage.project(), words).finished).stdout, 'won\nand goes on\n');
       });
 
-      test(`the fork is as busy with who hides by ${way} as with any other`, { skip }, () => {
+      turn.test(`the fork is as busy with who hides by ${way} as with any other`, { skip }, () => {
         const project = stage.project();
         copyFileSync(hunter, join(project, 'hunt'));
         const use = async () => {

@@ -13,7 +13,7 @@ import { assertNothingLeft, processesMounting } from '../support/leftovers.js';
 import { until } from '../support/process.js';
 import { hasSoakTime, randomFrom, testSeed } from '../support/random.js';
 import { type Stage, useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 const rounds = process.env['CTX_SOAK'] === '1' ? 100 : 5;
 const random = randomFrom(testSeed);
@@ -80,7 +80,7 @@ async function nothingIsLeft(stage: Stage, project: string, agent: string): Prom
   assert.deepEqual(readdirSync(join(stage.store, 'view')), []);
 }
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const skip = reasonToSkip(user);
   describe('killed in the middle of calls', skip === undefined ? { concurrency: 1 } : { skip }, () => {
     const stage = useStage(user);
@@ -106,7 +106,7 @@ forEachUser((user) => {
       await nothingIsLeft(stage, project, 'killed');
     });
 
-    test('clients: the call ends, with what it ran, and the caller goes on', async () => {
+    turn.test('clients: the call ends, with what it ran, and the caller goes on', async () => {
       const project = await prepared(stage, 'client');
       const running = stage.startCtx(project, [
         ...['exec', '--agent', 'client', '--', 'sh', '-c'],
@@ -128,7 +128,7 @@ forEachUser((user) => {
       await nothingIsLeft(stage, project, 'client');
     });
 
-    test('the process that keeps a jail', async (t) => {
+    turn.test('the process that keeps a jail', async (t) => {
       const project = await prepared(stage, 'keeping');
       for (let round = 0; round < Math.ceil(rounds / 2) && hasSoakTime(); round += 1) {
         await inKeptJail(

@@ -7,7 +7,7 @@ import type { Envelope } from '../../src/sdk/report.js';
 import { agentWith, exec, fails, ok, withoutViews } from '../support/agents.js';
 import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
 import { configuration, serverOf } from '../support/tool-sources.js';
-import { forEachUser, isRoot, spawnIdentity } from '../support/users.js';
+import { forUsersInTurn, isRoot, spawnIdentity } from '../support/users.js';
 
 /** What a script of an agent printed, errors too. */
 async function said(stage: Stage, cwd: string, agent: string, script: string): Promise<string> {
@@ -19,7 +19,7 @@ async function mountingAgent(stage: Stage, cwd: string, name: string, mount: str
   await ok(stage, cwd, ['agent', 'set', name, 'mount', mount]);
 }
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   describe('what an agent keeps', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useWarmStage(user);
     const homeOf = (agent: string) => join(stage.store, 'ctx', 'home', String(user.uid), 'agent', agent);
@@ -71,7 +71,7 @@ forEachUser((user) => {
       assert.match(text, /^(shown\n.*(busy|Read-only file system)\n.*Read-only file system\n){2}$/, text);
     });
 
-    test('several first commands at once share one home', async () => {
+    turn.test('several first commands at once share one home', async () => {
       const projects = Array.from({ length: 4 }, () => stage.project());
       const [first = ''] = projects;
       await mountingAgent(stage, first, 'crowd', '', 'tool:fs.read execute');
@@ -86,7 +86,7 @@ forEachUser((user) => {
       );
     });
 
-    test('mount lines of /ctx lead to its home, to shared spaces it is granted, and into its view', async () => {
+    turn.test('mount lines of /ctx lead to its home, to shared spaces it is granted, and into its view', async () => {
       const project = stage.project();
       stage.shell(stage.store, 'mkdir -p ctx/shared/space/data ctx/shared/space/tool; chmod 777 ctx/shared/space/data');
       const home = `/ctx/home/${user.uid}/agent/mounter`;
@@ -116,7 +116,7 @@ forEachUser((user) => {
       assert.equal(existsSync(join(stage.store, 'ctx/shared/space/tool/x')), false);
     });
 
-    test('the home of another agent, or a space that is not granted, is nobody else’s to mount', async () => {
+    turn.test('the home of another agent, or a space that is not granted, is nobody else’s to mount', async () => {
       const project = stage.project();
       await mountingAgent(stage, project, 'owner', '', 'tool:fs.read execute', 'agent:kid create');
       await said(stage, project, 'owner', 'echo secret > ~/data/s');
@@ -142,44 +142,47 @@ forEachUser((user) => {
       ]);
     });
 
-    test('files of a shared space are at /ctx/shared where the mount file shows it, models where the model file names them', async () => {
-      const project = stage.project('echo text > file');
-      const space = join(stage.store, 'ctx/shared/team');
-      const models = join(stage.store, 'ctx/model/local');
-      stage.shell(
-        project,
-        `mkdir -p ${space}/data ${space}/other ${models}/echo.d ${models}/plan.d; echo shared > ${space}/data/f`,
-      );
-      const rules = [
-        'shared:team read',
-        'shared:team write',
-        'model:local/echo use',
-        'model:local/plan use',
-        'agent:sharer read',
-      ];
-      await mountingAgent(stage, project, 'sharer', '/ctx/shared/team\t/team\trw\t-\n', ...rules);
-      await ok(stage, project, ['agent', 'set', 'sharer', 'model', 'local/echo\n']);
-      const script = `ls /ctx/shared/team; cat /ctx/shared/team/data/f; echo new > /ctx/shared/team/data/g && readlink /ctx/shared/team/data
+    turn.test(
+      'files of a shared space are at /ctx/shared where the mount file shows it, models where the model file names them',
+      async () => {
+        const project = stage.project('echo text > file');
+        const space = join(stage.store, 'ctx/shared/team');
+        const models = join(stage.store, 'ctx/model/local');
+        stage.shell(
+          project,
+          `mkdir -p ${space}/data ${space}/other ${models}/echo.d ${models}/plan.d; echo shared > ${space}/data/f`,
+        );
+        const rules = [
+          'shared:team read',
+          'shared:team write',
+          'model:local/echo use',
+          'model:local/plan use',
+          'agent:sharer read',
+        ];
+        await mountingAgent(stage, project, 'sharer', '/ctx/shared/team\t/team\trw\t-\n', ...rules);
+        await ok(stage, project, ['agent', 'set', 'sharer', 'model', 'local/echo\n']);
+        const script = `ls /ctx/shared/team; cat /ctx/shared/team/data/f; echo new > /ctx/shared/team/data/g && readlink /ctx/shared/team/data
         ls /ctx/model/local; cat /ctx/model/local/echo.d/name; /ctx/model/local/echo hello 2>&1; echo $?
         /ctx/agent/sharer hello 2>&1; echo $?`;
-      const all = await said(stage, project, 'sharer', script);
-      assert.match(all, /^agent\ndata\nmodel\nother\ntool\nshared\n(\/team\/data\n)?/);
-      assert.match(
-        all,
-        /\necho\necho\.d\necho\nctx: .*\(ENOTSUP\)\n69\nctx: sharer: .*allow sharer_t agent:sharer start.*\(EACCES\)\n13\n$/s,
-      );
-      // A part of it, and nothing without the line.
-      await ok(stage, project, ['agent', 'set', 'sharer', 'mount', '/ctx/shared/team/data\t/d\tro\t-\n']);
-      assert.equal(
-        await said(stage, project, 'sharer', 'ls /ctx/shared/team; cat /ctx/shared/team/data/f'),
-        'data\ntool\nshared\n',
-      );
-      await ok(stage, project, ['agent', 'set', 'sharer', 'mount', '']);
-      assert.equal(
-        await said(stage, project, 'sharer', 'ls /ctx/shared/team; ls /ctx/model/none 2>/dev/null || echo none'),
-        'tool\nnone\n',
-      );
-    });
+        const all = await said(stage, project, 'sharer', script);
+        assert.match(all, /^agent\ndata\nmodel\nother\ntool\nshared\n(\/team\/data\n)?/);
+        assert.match(
+          all,
+          /\necho\necho\.d\necho\nctx: .*\(ENOTSUP\)\n69\nctx: sharer: .*allow sharer_t agent:sharer start.*\(EACCES\)\n13\n$/s,
+        );
+        // A part of it, and nothing without the line.
+        await ok(stage, project, ['agent', 'set', 'sharer', 'mount', '/ctx/shared/team/data\t/d\tro\t-\n']);
+        assert.equal(
+          await said(stage, project, 'sharer', 'ls /ctx/shared/team; cat /ctx/shared/team/data/f'),
+          'data\ntool\nshared\n',
+        );
+        await ok(stage, project, ['agent', 'set', 'sharer', 'mount', '']);
+        assert.equal(
+          await said(stage, project, 'sharer', 'ls /ctx/shared/team; ls /ctx/model/none 2>/dev/null || echo none'),
+          'tool\nnone\n',
+        );
+      },
+    );
 
     test('objects of the machine are under those of each user', {
       skip: isRoot ? false : 'only root can lay them there',

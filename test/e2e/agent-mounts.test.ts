@@ -5,18 +5,18 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { exec, fails, ok, withoutViews } from '../support/agents.js';
 import { useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 const lines = (...mounts: readonly (readonly string[])[]) =>
   mounts
     .map(([source, target, mode = 'ro', options = 'rbind']) => `${source}\t${target}\t${mode}\t${options}\n`)
     .join('');
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   describe('mounts of an agent', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useWarmStage(user);
 
-    test('trees and the workspace are where its file says, reported, undone, and known to ctx why', async () => {
+    turn.test('trees and the workspace are where its file says, reported, undone, and known to ctx why', async () => {
       const project = stage.project('mkdir -p docs .ctx; echo d > docs/d; echo a > a; echo "{}" > .ctx/note');
       const assets = stage.project('echo asset > x');
       const notes = join(stage.project('true'), 'notes.ctx');
@@ -63,7 +63,7 @@ forEachUser((user) => {
       assert.equal(await ok(stage, project, ['vfs', 'ls', `chunked:${notes}`]), '');
     });
 
-    test('a kept jail shows them from command to command, and lets go of the fork in between', async () => {
+    turn.test('a kept jail shows them from command to command, and lets go of the fork in between', async () => {
       const project = stage.project('echo a > a');
       await ok(stage, project, ['agent', 'new', 'kept']);
       const mount = lines(['memory:', '/scratch', 'rw', '-'], [project, '/workspace', 'rw']);
@@ -125,7 +125,7 @@ forEachUser((user) => {
       ]);
     });
 
-    test('a child has what its parent shows it, whole and no more', async () => {
+    turn.test('a child has what its parent shows it, whole and no more', async () => {
       const project = stage.project('mkdir docs; echo d > docs/d');
       const notes = join(stage.project('true'), 'notes.ctx');
       await ok(stage, project, ['agent', 'new', 'parent']);
@@ -169,7 +169,7 @@ forEachUser((user) => {
       await fails(stage, project, 13, /does not see \/notes/, ['exec', '--agent', 'child', '--', 'true']);
     });
 
-    test('agents.toml names trees, too; what is wrong is said before anything runs', async () => {
+    turn.test('agents.toml names trees, too; what is wrong is said before anything runs', async () => {
       const project = stage.project('mkdir d; echo a > a');
       const assets = stage.project('echo asset > x');
       const operator = (source: string) => {

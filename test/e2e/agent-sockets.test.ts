@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { describe } from 'node:test';
 import { agentWith, exec, ok, withoutViews } from '../support/agents.js';
 import { keeperOff } from '../support/keeper.js';
 import { until } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
 import { type Stage, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 /** Sends each line as it is, waits for as many results, and prints what came. */
 const client = `
@@ -58,66 +58,69 @@ async function lines(
     .map((each) => JSON.parse(each) as Line);
 }
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   describe('sockets and logs of an agent', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useWarmStage(user);
     const project = () => stage.project(`cat > client.js <<'END'\n${client}\nEND\necho text > file`);
 
-    test('lines are answered as calls of objects are, an id is one request, and a call can be cancelled', async () => {
-      const cwd = project();
-      await agentWith(stage, cwd, 'liner', 'tool:fs.read execute', 'tool:shell.exec execute');
-      const call = (id: string, tool: string, input: unknown) => ({ id, op: 'call', tool, input });
-      const came = await lines(
-        ...([stage, cwd, 'liner', '/ctx/agent/liner.sock'] as const),
-        { id: 'ping', op: 'ping', unknown: 'member' },
-        { id: 'status', op: 'status' },
-        call('read', 'fs.read', { path: 'file' }),
-        call('read', 'fs.read', { path: 'file' }),
-        call('read', 'fs.read', { path: 'other' }),
-        call('out', 'fs.read', { path: '/etc/passwd' }),
-        call('shell', 'shell.exec', { cmd: 'echo said; exit 3' }),
-        call('denied', 'fs.write', { path: 'x', content: '' }),
-        call('none', 'no.such.tool', {}),
-        call('bad', '../escape', {}),
-        call('long', 'shell.exec', { cmd: 'sleep 60' }),
-        { id: 'cancel', op: 'cancel', call: 'long' },
-        { id: 'again', op: 'cancel', call: 'nothing' },
-        { id: 'send', op: 'send' },
-        { id: 'zap', op: 'zap' },
-        { op: 'ping' },
-        'not json',
-        '[]',
-      );
-      const result = (id: string | null) => came.filter((each) => each.type === 'result' && each.id === id);
-      assert.deepEqual(result('ping'), [{ id: 'ping', type: 'result', ok: true }]);
-      assert.equal(result('status')[0]?.status, 'busy');
-      assert.deepEqual(
-        result('read')
-          .map(({ ok: done, error }) => done || error)
-          .sort(),
-        ['EINVAL', true, true],
-      );
-      assert.deepEqual(
-        came.filter(({ id, type }) => id === 'read' && type === 'output').map(({ text }) => text),
-        ['text\n'],
-      );
-      assert.deepEqual([result('out')[0]?.exitCode, result('out')[0]?.error], [13, 'EACCES']);
-      assert.ok(came.some(({ id, text }) => id === 'shell' && text === 'said\n'));
-      assert.deepEqual([result('shell')[0]?.ok, result('shell')[0]?.exitCode], [false, 1]);
-      assert.match(result('denied')[0]?.reason ?? '', /an operator would add: allow liner_t tool:fs\.write execute/);
-      const errors = ['none', 'bad', 'long', 'again', 'send', 'zap'].map((id) => result(id)[0]?.error);
-      assert.deepEqual(errors, ['ENOENT', 'EINVAL', 'ECANCELED', 'ENOENT', 'ENOTSUP', 'EINVAL']);
-      assert.deepEqual(
-        result(null).map(({ error }) => error),
-        ['EINVAL', 'EINVAL', 'EINVAL'],
-      );
-      const records = recordsOf(stage.store).filter(({ type, agent }) => type === 'tool.call' && agent === 'liner');
-      assert.ok(records.some(({ object, status }) => object === 'tool/fs.write' && status === 'denied'));
-      const reads = records.filter(({ object, status }) => object === 'tool/fs.read' && status === 'ok');
-      assert.equal(reads.length, 1, 'what is asked for again is not done again');
-    });
+    turn.test(
+      'lines are answered as calls of objects are, an id is one request, and a call can be cancelled',
+      async () => {
+        const cwd = project();
+        await agentWith(stage, cwd, 'liner', 'tool:fs.read execute', 'tool:shell.exec execute');
+        const call = (id: string, tool: string, input: unknown) => ({ id, op: 'call', tool, input });
+        const came = await lines(
+          ...([stage, cwd, 'liner', '/ctx/agent/liner.sock'] as const),
+          { id: 'ping', op: 'ping', unknown: 'member' },
+          { id: 'status', op: 'status' },
+          call('read', 'fs.read', { path: 'file' }),
+          call('read', 'fs.read', { path: 'file' }),
+          call('read', 'fs.read', { path: 'other' }),
+          call('out', 'fs.read', { path: '/etc/passwd' }),
+          call('shell', 'shell.exec', { cmd: 'echo said; exit 3' }),
+          call('denied', 'fs.write', { path: 'x', content: '' }),
+          call('none', 'no.such.tool', {}),
+          call('bad', '../escape', {}),
+          call('long', 'shell.exec', { cmd: 'sleep 60' }),
+          { id: 'cancel', op: 'cancel', call: 'long' },
+          { id: 'again', op: 'cancel', call: 'nothing' },
+          { id: 'send', op: 'send' },
+          { id: 'zap', op: 'zap' },
+          { op: 'ping' },
+          'not json',
+          '[]',
+        );
+        const result = (id: string | null) => came.filter((each) => each.type === 'result' && each.id === id);
+        assert.deepEqual(result('ping'), [{ id: 'ping', type: 'result', ok: true }]);
+        assert.equal(result('status')[0]?.status, 'busy');
+        assert.deepEqual(
+          result('read')
+            .map(({ ok: done, error }) => done || error)
+            .sort(),
+          ['EINVAL', true, true],
+        );
+        assert.deepEqual(
+          came.filter(({ id, type }) => id === 'read' && type === 'output').map(({ text }) => text),
+          ['text\n'],
+        );
+        assert.deepEqual([result('out')[0]?.exitCode, result('out')[0]?.error], [13, 'EACCES']);
+        assert.ok(came.some(({ id, text }) => id === 'shell' && text === 'said\n'));
+        assert.deepEqual([result('shell')[0]?.ok, result('shell')[0]?.exitCode], [false, 1]);
+        assert.match(result('denied')[0]?.reason ?? '', /an operator would add: allow liner_t tool:fs\.write execute/);
+        const errors = ['none', 'bad', 'long', 'again', 'send', 'zap'].map((id) => result(id)[0]?.error);
+        assert.deepEqual(errors, ['ENOENT', 'EINVAL', 'ECANCELED', 'ENOENT', 'ENOTSUP', 'EINVAL']);
+        assert.deepEqual(
+          result(null).map(({ error }) => error),
+          ['EINVAL', 'EINVAL', 'EINVAL'],
+        );
+        const records = recordsOf(stage.store).filter(({ type, agent }) => type === 'tool.call' && agent === 'liner');
+        assert.ok(records.some(({ object, status }) => object === 'tool/fs.write' && status === 'denied'));
+        const reads = records.filter(({ object, status }) => object === 'tool/fs.read' && status === 'ok');
+        assert.equal(reads.length, 1, 'what is asked for again is not done again');
+      },
+    );
 
-    test('a line that is too long, and a caller that goes, end what is theirs', async () => {
+    turn.test('a line that is too long, and a caller that goes, end what is theirs', async () => {
       const cwd = project();
       await agentWith(stage, cwd, 'flooder', 'tool:shell.exec execute');
       const script = `head -c 1100000 /dev/zero | tr '\\0' x > long
@@ -130,7 +133,7 @@ forEachUser((user) => {
       stage.shell(cwd, `! pgrep -u ${user.uid} -f 'sleep 61[.]7'`);
     });
 
-    test('where ctx is killed, its jail takes the sockets of the view away', async () => {
+    turn.test('where ctx is killed, its jail takes the sockets of the view away', async () => {
       const cwd = project();
       await agentWith(stage, cwd, 'killed', 'tool:fs.read execute');
       const left = () => (existsSync(join(stage.store, 'view')) ? readdirSync(join(stage.store, 'view')) : []);
@@ -145,7 +148,7 @@ forEachUser((user) => {
       stage.shell(cwd, `! pgrep -u ${user.uid} -f 'sleep 62[.]3'`);
     });
 
-    test('the socket of an agent is in its own view alone, and its tools’ logs show its own calls', async () => {
+    turn.test('the socket of an agent is in its own view alone, and its tools’ logs show its own calls', async () => {
       const cwd = project();
       const [greet] = [join(stage.project(`printf '#!/bin/sh\\necho hello\\n' > greet; chmod +x greet`), 'greet')];
       await ok(stage, cwd, ['tool', 'new', 'greet', '--exec', greet]);

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { inKeptJail } from '../support/kept-jail.js';
 import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
-import { asOneUser, forEachUser } from '../support/users.js';
+import { asOneUser, forUsersInTurn } from '../support/users.js';
 
 const untilStopped = 'until test -e stop; do sleep 0.02; done';
 
@@ -27,77 +27,83 @@ function helpersOf(stage: Stage) {
 
 const pathsOf = ({ changes }: Pick<Envelope, 'changes'>) => changes.map(({ path }) => path).sort();
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useWarmStage(user);
   const { join, pending, start } = helpersOf(stage);
 
-  test('a command that joins sees them, whatever they do to the tree, and neither report takes them for changes', async () => {
-    const project = stage.project(
-      'echo 1 > a; echo gone > g; mkdir d; echo in > d/in; echo x > m; mkdir full; echo f > full/f',
-    );
-    const server = stage.startCtx(project, [
-      'exec',
-      '--json',
-      '--',
-      'sh',
-      '-c',
-      `echo own > own; ${untilStopped}; cat a`,
-    ]);
-    await join(project, 'until test -e own; do sleep 0.02; done');
-    stage.shell(
-      project,
-      'echo 2 > a; rm g; rm -r d; echo file > d; chmod 755 m; mkdir -p n/e/w; echo 3 > n/e/w/f; ln -s a l; rm -r full',
-    );
-    const first = await join(project, 'cat a d n/e/w/f l; ls; test -x m; echo 1 > mine');
-    assert.equal(first.text, '2\nfile\n3\n2\na\nd\nl\nm\nn\nown\n');
-    assert.deepEqual(pathsOf(first), ['mine']);
-    assert.equal(await pending(project), '  A mine  2 B\n  A own  4 B\n');
-    // Back to what it was, and once more: each time it is what the person has.
-    for (const text of ['1', '4']) {
-      stage.shell(project, `echo ${text} > a`);
-      assert.equal((await join(project, 'cat a')).text, `${text}\n`);
-    }
-    await join(project, 'touch stop');
-    const { stdout } = await server.finished;
-    const report = parseJson(stdout) as Envelope;
-    assert.equal(report.stdout?.text, '4\n');
-    // Whichever of them was first to look.
-    const entered = [...first.entered, ...report.entered];
-    assert.ok(entered.includes('a') && entered.includes('g'), entered.join(' '));
-    assert.deepEqual(pathsOf(report), ['mine', 'own', 'stop']);
-    assert.equal((await stage.exec(project, ['cat', 'a'])).stdout?.text, '4\n');
-    assert.equal(await pending(project), '  A mine  2 B\n  A own  4 B\n  A stop  0 B\n');
-    assert.equal((await stage.ctx(project, ['rollback'])).code, 0);
-    assert.equal(await pending(project), '', 'the commands are undone together, the edits are not');
-    assert.equal(await stage.inside(project, 'cat a d; ls'), '4\nfile\na\nd\nl\nm\nn\n');
-    assert.match((await stage.ctx(project, ['fsck'])).stdout, /0 faults/);
-  });
+  turn.test(
+    'a command that joins sees them, whatever they do to the tree, and neither report takes them for changes',
+    async () => {
+      const project = stage.project(
+        'echo 1 > a; echo gone > g; mkdir d; echo in > d/in; echo x > m; mkdir full; echo f > full/f',
+      );
+      const server = stage.startCtx(project, [
+        'exec',
+        '--json',
+        '--',
+        'sh',
+        '-c',
+        `echo own > own; ${untilStopped}; cat a`,
+      ]);
+      await join(project, 'until test -e own; do sleep 0.02; done');
+      stage.shell(
+        project,
+        'echo 2 > a; rm g; rm -r d; echo file > d; chmod 755 m; mkdir -p n/e/w; echo 3 > n/e/w/f; ln -s a l; rm -r full',
+      );
+      const first = await join(project, 'cat a d n/e/w/f l; ls; test -x m; echo 1 > mine');
+      assert.equal(first.text, '2\nfile\n3\n2\na\nd\nl\nm\nn\nown\n');
+      assert.deepEqual(pathsOf(first), ['mine']);
+      assert.equal(await pending(project), '  A mine  2 B\n  A own  4 B\n');
+      // Back to what it was, and once more: each time it is what the person has.
+      for (const text of ['1', '4']) {
+        stage.shell(project, `echo ${text} > a`);
+        assert.equal((await join(project, 'cat a')).text, `${text}\n`);
+      }
+      await join(project, 'touch stop');
+      const { stdout } = await server.finished;
+      const report = parseJson(stdout) as Envelope;
+      assert.equal(report.stdout?.text, '4\n');
+      // Whichever of them was first to look.
+      const entered = [...first.entered, ...report.entered];
+      assert.ok(entered.includes('a') && entered.includes('g'), entered.join(' '));
+      assert.deepEqual(pathsOf(report), ['mine', 'own', 'stop']);
+      assert.equal((await stage.exec(project, ['cat', 'a'])).stdout?.text, '4\n');
+      assert.equal(await pending(project), '  A mine  2 B\n  A own  4 B\n  A stop  0 B\n');
+      assert.equal((await stage.ctx(project, ['rollback'])).code, 0);
+      assert.equal(await pending(project), '', 'the commands are undone together, the edits are not');
+      assert.equal(await stage.inside(project, 'cat a d; ls'), '4\nfile\na\nd\nl\nm\nn\n');
+      assert.match((await stage.ctx(project, ['fsck'])).stdout, /0 faults/);
+    },
+  );
 
-  test('where both changed a path the fork keeps its own, which no watcher sees touched, and apply asks', async () => {
-    const project = stage.project('echo 1 > a; echo 1 > b; echo 1 > c');
-    const watches = `const { writeFileSync, watch } = require('node:fs');
+  turn.test(
+    'where both changed a path the fork keeps its own, which no watcher sees touched, and apply asks',
+    async () => {
+      const project = stage.project('echo 1 > a; echo 1 > b; echo 1 > c');
+      const watches = `const { writeFileSync, watch } = require('node:fs');
       for (const name of ['a', 'c']) writeFileSync(name, 'agent\\n');
       const watcher = watch('.', (_kind, name) => {
         console.log('saw ' + name);
         if (name === 'stop') watcher.close();
       });
       console.log('up');`;
-    const server = stage.startCtx(project, ['exec', '--report', 'never', '--', 'node', '-e', watches]);
-    await server.printed('up');
-    stage.shell(project, 'echo person > a; echo person > b; rm c');
-    const joined = await join(project, 'cat a b c; touch stop');
-    assert.equal(joined.text, 'agent\nperson\nagent\n');
-    assert.deepEqual(joined.clashes, ['a', 'c']);
-    const seen = (await server.finished).stdout;
-    assert.match(seen, /^saw b$/m);
-    assert.doesNotMatch(seen, /^saw [ac]$/m, 'another file in its place, or none, for a moment');
-    assert.match((await stage.ctx(project, ['status'])).stdout, /conflict {2}both you and the fork changed a\n/);
-    assert.match((await stage.ctx(project, ['apply'])).stderr, /conflict/);
-    assert.equal((await stage.ctx(project, ['apply', '--conflicts', 'ours'])).code, 0);
-    assert.equal(stage.shell(project, 'cat a b; ls'), 'person\nperson\na\nb\nstop\n');
-  });
+      const server = stage.startCtx(project, ['exec', '--report', 'never', '--', 'node', '-e', watches]);
+      await server.printed('up');
+      stage.shell(project, 'echo person > a; echo person > b; rm c');
+      const joined = await join(project, 'cat a b c; touch stop');
+      assert.equal(joined.text, 'agent\nperson\nagent\n');
+      assert.deepEqual(joined.clashes, ['a', 'c']);
+      const seen = (await server.finished).stdout;
+      assert.match(seen, /^saw b$/m);
+      assert.doesNotMatch(seen, /^saw [ac]$/m, 'another file in its place, or none, for a moment');
+      assert.match((await stage.ctx(project, ['status'])).stdout, /conflict {2}both you and the fork changed a\n/);
+      assert.match((await stage.ctx(project, ['apply'])).stderr, /conflict/);
+      assert.equal((await stage.ctx(project, ['apply', '--conflicts', 'ours'])).code, 0);
+      assert.equal(stage.shell(project, 'cat a b; ls'), 'person\nperson\na\nb\nstop\n');
+    },
+  );
 
-  test('where the first of a group is stopped, the next one looks for them', async () => {
+  turn.test('where the first of a group is stopped, the next one looks for them', async () => {
     const project = stage.project('echo 1 > a');
     const first = start(project, 'echo up; sleep 90');
     await first.printed('up');
@@ -111,7 +117,7 @@ forEachUser((user) => {
     await first.finished;
   });
 
-  test('what another fork applies enters, too', async () => {
+  turn.test('what another fork applies enters, too', async () => {
     const project = stage.project('echo 1 > a');
     assert.equal((await stage.exec(project, ['sh', '-c', 'echo 2 > a'])).exitCode, 0);
     await stage.json(project, ['fork', 'create', 'clean', '--from', 'origin']);
@@ -121,7 +127,7 @@ forEachUser((user) => {
     assert.match((await server.finished).stdout, /"exitCode":0.*"entered":\["a"\]/);
   });
 
-  test('a command that runs by itself sees them after a moment; --alone keeps them away', async () => {
+  turn.test('a command that runs by itself sees them after a moment; --alone keeps them away', async () => {
     const project = stage.project('echo 1 > a; echo 1 > b');
     const follows = [
       'exec',
@@ -145,7 +151,7 @@ forEachUser((user) => {
     assert.equal((await alone.finished).stdout, 'up\n1\n');
   });
 
-  test('names that a command exchanges for links while they enter lead nowhere', async () => {
+  turn.test('names that a command exchanges for links while they enter lead nowhere', async () => {
     const project = stage.project('mkdir d; echo 0 > d/f; mkdir ../outside; echo safe > ../outside/f');
     const outside = `${dirname(project)}/outside`;
     const swap = `while ! test -e stop; do mv d e; ln -s ${outside} d; rm d; mv e d; done`;
@@ -161,7 +167,7 @@ forEachUser((user) => {
     assert.equal(stage.shell(project, 'cat d/f; ls d | wc -l'), '12\n13\n');
   });
 
-  test('a command of a kept jail sees them after a moment, and so does what it left running', () =>
+  turn.test('a command of a kept jail sees them after a moment, and so does what it left running', () =>
     inKeptJail(
       stage,
       async ({ project }) => {
@@ -180,9 +186,10 @@ forEachUser((user) => {
         assert.equal(await pending(project), '  A seen  2 B\n');
       },
       { script: 'echo 1 > a' },
-    ));
+    ),
+  );
 
-  test('a kept jail in which something runs takes them in with its next command', () =>
+  turn.test('a kept jail in which something runs takes them in with its next command', () =>
     inKeptJail(
       stage,
       async ({ project }) => {
@@ -204,7 +211,8 @@ forEachUser((user) => {
         assert.equal(await pending(project), '  A seen  2 B\n  A stop  0 B\n');
       },
       { script: 'echo 1 > a' },
-    ));
+    ),
+  );
 });
 
 asOneUser((user) => {

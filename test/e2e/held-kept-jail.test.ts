@@ -1,17 +1,16 @@
 /** A kept jail and a hook that one of them keeps waiting: no tool call gets through by it. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
 import { inKeptJail, isAlive } from '../support/kept-jail.js';
 import { useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useStage(user);
   // What is done to the process that keeps its jail is not done to those of the others.
   const [apart, ended] = [useStage(user), useStage(user)];
   const question = (project: string) => JSON.stringify({ version: 1, cwd: project, tool: 'read', paths: ['x'] });
 
-  test('a kept jail whose process is held does not let a call through: the hook ends, and not well', () =>
+  turn.test('a kept jail whose process is held does not let a call through: the hook ends, and not well', () =>
     inKeptJail(apart, async ({ project, keeper }) => {
       process.kill(keeper, 'SIGSTOP');
       try {
@@ -25,9 +24,10 @@ forEachUser((user) => {
         process.kill(keeper, 'SIGCONT');
       }
       assert.equal((await apart.ctx(project, ['why', 'read', '.'])).code, 0);
-    }));
+    }),
+  );
 
-  test('a hook whose kept jail ends in the middle blocks the call', () =>
+  turn.test('a hook whose kept jail ends in the middle blocks the call', () =>
     inKeptJail(ended, async ({ project, keeper }) => {
       const running = ended.startCtx(project, ['hook', 'claude-code'], { stdio: ['pipe', 'pipe', 'pipe'] });
       // More than the kernel holds for whoever is to read it: the kept jail has begun to answer.
@@ -36,9 +36,10 @@ forEachUser((user) => {
       const { code, stdout, stderr } = await running.finished;
       assert.deepEqual([code, stdout], [2, ''], stderr);
       assert.match(stderr, /the kept jail ended before it answered/);
-    }));
+    }),
+  );
 
-  test('a kept jail holds no descriptor of whoever started it', () => {
+  turn.test('a kept jail holds no descriptor of whoever started it', () => {
     const project = stage.project();
     const ctx = stage.program;
     // By a shell that hands on descriptors of any number.
@@ -49,7 +50,7 @@ forEachUser((user) => {
     );
   });
 
-  test('a message that never ends is denied, and the kept jail lives', () =>
+  turn.test('a message that never ends is denied, and the kept jail lives', () =>
     inKeptJail(stage, async ({ project, pid }) => {
       const running = stage.startCtx(project, ['hook', 'json'], { stdio: ['pipe', 'pipe', 'pipe'] });
       running.child.stdin?.write('{"version":1,');
@@ -58,5 +59,6 @@ forEachUser((user) => {
       assert.match(stdout, /"deny"/);
       assert.ok(isAlive(pid));
       assert.match((await stage.ctx(project, ['hook', 'json'], { input: question(project) })).stdout, /"allow"/);
-    }));
+    }),
+  );
 });

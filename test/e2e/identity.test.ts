@@ -7,7 +7,7 @@ import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { envelopeOf, inKeptJail } from '../support/kept-jail.js';
 import { ownSeconds, processesCalled, until } from '../support/process.js';
 import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
-import { forEachUser, isRoot } from '../support/users.js';
+import { forEachUser, forUsersInTurn, isRoot } from '../support/users.js';
 
 async function ok(stage: Stage, cwd: string, words: readonly string[]): Promise<void> {
   const { code, stdout, stderr } = await stage.ctx(cwd, words);
@@ -32,10 +32,10 @@ function uidsOutside(seconds: string): readonly string[] {
   );
 }
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useWarmStage(user);
 
-  test('an agent is used as often as its files say, and not once more', async () => {
+  turn.test('an agent is used as often as its files say, and not once more', async () => {
     const project = stage.project();
     await agent(stage, project, 'brief', { expiry: 'uses 2' });
     for (const expected of [0, 0, 13]) {

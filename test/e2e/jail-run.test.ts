@@ -6,9 +6,9 @@ import { test } from 'node:test';
 import type { LiveEnvelope } from '../../src/proxy/report/envelope.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useStage(user);
   /** Root works for somebody: of its own directory it is nobody. */
   const owner = user.uid === 0 ? 1234 : user.uid;
@@ -52,7 +52,7 @@ forEachUser((user) => {
     assert.match(limited.stderr, /limit a fork, and a command on the directory itself has none/);
   });
 
-  test('--dir runs it elsewhere, and refuses what is no project', async () => {
+  turn.test('--dir runs it elsewhere, and refuses what is no project', async () => {
     const project = ownProject('echo here > file');
     const words = ['jail', 'run', '--dir', project, '--', 'cat', 'file'];
     assert.equal((await stage.ctx(stage.project(), words)).stdout, 'here\n');
@@ -60,7 +60,7 @@ forEachUser((user) => {
     assert.equal((await stage.ctx(project, ['jail', 'run', '--', 'no-such-program'])).code, 127);
   });
 
-  test('the plan of a directory and an agent is printed, and nothing is made', async () => {
+  turn.test('the plan of a directory and an agent is printed, and nothing is made', async () => {
     const project = stage.project();
     await stage.ctx(project, ['agent', 'new', 'planner']);
     await stage.ctx(project, ['agent', 'set', 'planner', 'env', 'GREETING=hi']);

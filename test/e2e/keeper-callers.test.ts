@@ -18,7 +18,7 @@ import {
 } from '../support/keeper.js';
 import { until } from '../support/process.js';
 import { useStage } from '../support/stage.js';
-import { forEachUser, isRoot } from '../support/users.js';
+import { forUsersInTurn, isRoot } from '../support/users.js';
 
 /**
  * A session with a terminal, in which a call is in the foreground with no stream of it; `key` is typed when it has said that it is ready.
@@ -108,7 +108,7 @@ os.execv(words[0], words)
 /** One after the other: calls of one test would be counted by another. */
 const countedCalls = { concurrency: 1 };
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useStageWithCompany();
   const noNamespaceOfRoot =
     user.uid === 0 || !isRoot ? 'needs a user other than root, and root to put it into a namespace' : false;
@@ -130,7 +130,7 @@ forEachUser((user) => {
     ['Ctrl-\\', '\u001c', 'echo ready; sleep 63; echo late'],
     ['Ctrl-Z', '\u001a', 'echo ready; sleep 1; echo done'],
   ] as const) {
-    it(`ends alike by ${name} at a terminal that is none of its streams`, async () => {
+    turn.test(`ends alike by ${name} at a terminal that is none of its streams`, async () => {
       const ends: string[] = [];
       for (const env of [keeperOff, keeperOn]) {
         const directory = stage.project();
@@ -144,29 +144,32 @@ forEachUser((user) => {
     });
   }
 
-  it('takes no request that could still be changed, whichever change it is, and none that does not end', async () => {
-    const [key = ''] = readdirSync(join(stage.store, 'keeper'));
-    const given = [join(stage.store, 'keeper', key, 'socket'), join(dirname(stage.program), '../dist/cli/ctx.cjs')];
-    const answers = async (seals: string, cut = '', after = '') => {
-      const words = ['python3', '-c', askingKeeper, ...given, process.execPath, seals, cut, `${pid}`, after];
-      const { stdout, stderr } = await stage.start(stage.directory, words, { env: keeperOn }).finished;
-      assert.match(stdout, /^[CR] .*\n$/, stderr);
-      return stdout.trim();
-    };
-    // On a busy machine it may have no copy at hand.
-    let whole = '';
-    for (let tries = 0; tries < 20 && whole !== 'R'; tries++) whole = await answers('WRITE GROW SHRINK');
-    assert.equal(whole, 'R');
-    for (const seals of ['', 'GROW SHRINK', 'WRITE SHRINK', 'WRITE GROW'])
-      assert.equal(await answers(seals), 'C', seals);
-    assert.equal(await answers('WRITE GROW SHRINK', 'cut'), 'C');
-    // Waited for in vain it is not said to have ended well.
-    let last = 'C';
-    for (let tries = 0; tries < 20 && last === 'C'; tries++) last = await answers('WRITE GROW SHRINK', '', 'after');
-    assert.equal(last, "R b''");
-  });
+  turn.test(
+    'takes no request that could still be changed, whichever change it is, and none that does not end',
+    async () => {
+      const [key = ''] = readdirSync(join(stage.store, 'keeper'));
+      const given = [join(stage.store, 'keeper', key, 'socket'), join(dirname(stage.program), '../dist/cli/ctx.cjs')];
+      const answers = async (seals: string, cut = '', after = '') => {
+        const words = ['python3', '-c', askingKeeper, ...given, process.execPath, seals, cut, `${pid}`, after];
+        const { stdout, stderr } = await stage.start(stage.directory, words, { env: keeperOn }).finished;
+        assert.match(stdout, /^[CR] .*\n$/, stderr);
+        return stdout.trim();
+      };
+      // On a busy machine it may have no copy at hand.
+      let whole = '';
+      for (let tries = 0; tries < 20 && whole !== 'R'; tries++) whole = await answers('WRITE GROW SHRINK');
+      assert.equal(whole, 'R');
+      for (const seals of ['', 'GROW SHRINK', 'WRITE SHRINK', 'WRITE GROW'])
+        assert.equal(await answers(seals), 'C', seals);
+      assert.equal(await answers('WRITE GROW SHRINK', 'cut'), 'C');
+      // Waited for in vain it is not said to have ended well.
+      let last = 'C';
+      for (let tries = 0; tries < 20 && last === 'C'; tries++) last = await answers('WRITE GROW SHRINK', '', 'after');
+      assert.equal(last, "R b''");
+    },
+  );
 
-  it('is stopped by a signal that its caller cannot pass on, and goes on with it', async () => {
+  turn.test('is stopped by a signal that its caller cannot pass on, and goes on with it', async () => {
     await callsHaveEnded(pid);
     const words = ['exec', '--', 'sh', '-c', 'echo ready; sleep 3; exit 5'];
     const running = stage.startCtx(stage.project(), words, { env: keeperOn });
@@ -179,7 +182,7 @@ forEachUser((user) => {
     assert.equal((await running.finished).code, 5);
   });
 
-  it('is in no one’s way when its caller has its answer: no directory, no descriptor', async () => {
+  turn.test('is in no one’s way when its caller has its answer: no directory, no descriptor', async () => {
     const directory = stage.project('echo one > file');
     for (const words of [['status'], ['exec', '--', 'true'], ['diff']]) {
       await stage.ctx(directory, words, { env: keeperOn });
@@ -189,7 +192,7 @@ forEachUser((user) => {
     }
   });
 
-  it('leaves its caller’s pipes as they were: what others write there next waits for room', async () => {
+  turn.test('leaves its caller’s pipes as they were: what others write there next waits for room', async () => {
     const flags =
       'import fcntl, os; print("flags", *[fcntl.fcntl(n, fcntl.F_GETFL) & os.O_NONBLOCK for n in range(3)])';
     const directory = stage.project('echo one > file');
@@ -219,7 +222,7 @@ forEachUser((user) => {
     assert.equal(callsRunBy(pid), ran);
   });
 
-  it('asks nothing of it where a file of memory may not be as long as what is asked', async () => {
+  turn.test('asks nothing of it where a file of memory may not be as long as what is asked', async () => {
     const env = { ...keeperOn, LONG: 'x'.repeat(8000) };
     const script = `ulimit -f 8; exec ${stage.program} status`;
     const { code, stderr } = await stage.start(stage.project(), ['sh', '-c', script], { env }).finished;
@@ -232,7 +235,7 @@ forEachUser((user) => {
       env: { ...keeperOn, CTX_DATA: store },
     });
 
-  it('runs nothing for a caller in a Landlock domain of its own', async (context) => {
+  turn.test('runs nothing for a caller in a Landlock domain of its own', async (context) => {
     const store = `${stage.directory}/walled`;
     const directory = stage.project();
     const other = await leaveKeeper(
@@ -261,26 +264,29 @@ forEachUser((user) => {
     }
   });
 
-  it('is not left by a caller with a filter of system calls, with a limit of time, or that was stopped', async () => {
-    const [filtered = '', limited = '', stopped, later] = ['filtered', 'limited', 'stopped', 'later'].map(
-      (name) => `${stage.directory}/${name}`,
-    );
-    const directory = stage.project();
-    await behind('filter', filtered, ['status'], directory).finished;
-    const inTime = ['sh', '-c', `ulimit -t 9000; exec ${stage.program} status`];
-    await stage.start(directory, inTime, { env: { ...keeperOn, CTX_DATA: limited } }).finished;
-    const env = { ...keeperOn, CTX_DATA: stopped ?? '' };
-    const running = stage.startCtx(directory, ['exec', '--', 'sh', '-c', 'echo ready; exec sleep 67'], { env });
-    await running.printed('ready');
-    await stage.ctx(directory, ['stop', '--all'], { env });
-    assert.notEqual((await running.finished).code, 0);
-    // One that is called after both is there by then.
-    const last = await startKeeper(stage, directory, later);
-    assert.ok(isAlive(last));
-    await endKeeper(later ?? '');
-    assert.equal(keeperOf(stopped ?? ''), undefined);
-    for (const store of [filtered, limited]) assert.equal(existsSync(join(store, 'keeper')), false, store);
-  });
+  turn.test(
+    'is not left by a caller with a filter of system calls, with a limit of time, or that was stopped',
+    async () => {
+      const [filtered = '', limited = '', stopped, later] = ['filtered', 'limited', 'stopped', 'later'].map(
+        (name) => `${stage.directory}/${name}`,
+      );
+      const directory = stage.project();
+      await behind('filter', filtered, ['status'], directory).finished;
+      const inTime = ['sh', '-c', `ulimit -t 9000; exec ${stage.program} status`];
+      await stage.start(directory, inTime, { env: { ...keeperOn, CTX_DATA: limited } }).finished;
+      const env = { ...keeperOn, CTX_DATA: stopped ?? '' };
+      const running = stage.startCtx(directory, ['exec', '--', 'sh', '-c', 'echo ready; exec sleep 67'], { env });
+      await running.printed('ready');
+      await stage.ctx(directory, ['stop', '--all'], { env });
+      assert.notEqual((await running.finished).code, 0);
+      // One that is called after both is there by then.
+      const last = await startKeeper(stage, directory, later);
+      assert.ok(isAlive(last));
+      await endKeeper(later ?? '');
+      assert.equal(keeperOf(stopped ?? ''), undefined);
+      for (const store of [filtered, limited]) assert.equal(existsSync(join(store, 'keeper')), false, store);
+    },
+  );
 
   it('ends when its user has no other process in its namespaces', { skip: noNamespaceOfRoot }, async () => {
     const store = `${stage.directory}/alone`;

@@ -1,7 +1,7 @@
 /** `ctx exec` at a terminal: what a keeper runs answers there as a Node of the caller's own, whatever is typed and whoever ends. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, before, it } from 'node:test';
+import { after, before } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import {
@@ -14,7 +14,7 @@ import {
   startKeeper,
 } from '../support/keeper.js';
 import { useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 /** As `test/support/job-terminal.py` has them. */
 type Steps = readonly (readonly (string | number)[])[];
@@ -168,7 +168,7 @@ const alike: readonly (readonly [name: string, words: readonly string[], steps: 
 
 const oneAfterTheOther = { concurrency: 1 };
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const company = keepCompany(user);
   const stage = useStage(user);
   let keeper = 0;
@@ -208,10 +208,10 @@ forEachUser((user) => {
   }
 
   for (const [name, words, steps] of alike) {
-    it(`is alike for ${name}`, async () => void (await bothWays([stage.program, 'exec', ...words], steps)));
+    turn.test(`is alike for ${name}`, async () => void (await bothWays([stage.program, 'exec', ...words], steps)));
   }
 
-  it('is alike where one stream alone is a terminal, and for JSON', async () => {
+  turn.test('is alike where one stream alone is a terminal, and for JSON', async () => {
     const ctx = `${stage.program} exec`;
     for (const [script, typed] of [
       [`${ctx} --report never -- sh -c '${reads}' | cat; echo behind`, 'x\n'],
@@ -225,13 +225,13 @@ forEachUser((user) => {
     }
   });
 
-  it('is alike for other verbs there', async () => {
+  turn.test('is alike for other verbs there', async () => {
     const verbs = ['status', 'checkpoint save here', 'diff --names | cat', 'diff --names', 'rollback', 'apply', 'drop'];
     const script = verbs.map((verb) => `${stage.program} ${verb}; echo $?`).join('\n');
     await bothWays(['sh', '-c', script], ends);
   });
 
-  it('hangs the command up where the terminal goes', async () => {
+  turn.test('hangs the command up where the terminal goes', async () => {
     for (const [kept, project] of [
       [false, projects[0]],
       [true, projects[1]],
@@ -245,7 +245,7 @@ forEachUser((user) => {
     }
   });
 
-  it('stops with a job none of whose streams is the terminal', async () => {
+  turn.test('stops with a job none of whose streams is the terminal', async () => {
     for (const kept of [false, true]) {
       const said = join(stage.makeDirectory('said'), `${kept}`);
       const endless = 'n=0; while :; do n=$((n + 1)); echo $n; sleep 0.02; done';
@@ -256,7 +256,7 @@ forEachUser((user) => {
     }
   });
 
-  it('runs behind the shell, which alone reads there, with its output in a file', async () => {
+  turn.test('runs behind the shell, which alone reads there, with its output in a file', async () => {
     for (const kept of [false, true]) {
       const said = join(stage.makeDirectory('said'), `behind-${kept}`);
       const endless = 'n=0; while :; do n=$((n + 1)); echo $n; sleep 0.02; done';
@@ -270,7 +270,7 @@ forEachUser((user) => {
     }
   });
 
-  it('runs it in the keeper, with a report', async () => {
+  turn.test('runs it in the keeper, with a report', async () => {
     await callsHaveEnded(keeper);
     const ran = callsRunBy(keeper);
     const told = await atTerminal(true, [stage.program, 'exec', '--', 'true'], ends);
@@ -279,27 +279,30 @@ forEachUser((user) => {
     assert.ok(callsRunBy(keeper) > ran);
   });
 
-  it('waits without using the processor', async () => {
+  turn.test('waits without using the processor', async () => {
     const steps: Steps = [['shows', 'ready'], ['idle', 1], ['types', 'x\n'], ['ends']];
     const told = await atTerminal(true, [stage.program, 'exec', ...sh(reads)], steps);
     assert.match(told, /^idle 0\n/);
   });
 
-  it('leaves no terminal raw where the caller is killed behind the shell, or after signals to all of its job', async () => {
-    const deaf = `trap '' HUP INT QUIT TERM USR1 USR2; echo ready; while :; do read line; done`;
-    const kills: Steps = [['kills', 'caller'], ['cooked'], ['ends']];
-    const before: readonly Steps[] = [
-      [['signal', 'SIGSTOP'], ['stops']],
-      ...['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2'].map((name) => [['signal', name, 'group']]),
-    ];
-    for (const steps of before) {
-      const all: Steps = [['shows', 'ready'], ['raw'], ...steps, ...kills];
-      const told = await atTerminal(true, [stage.program, 'exec', ...sh(deaf)], all);
-      assert.match(told, /^raw\n(?:stops stopped\n)?cooked\nends signal 9\n/, JSON.stringify(steps));
-    }
-  });
+  turn.test(
+    'leaves no terminal raw where the caller is killed behind the shell, or after signals to all of its job',
+    async () => {
+      const deaf = `trap '' HUP INT QUIT TERM USR1 USR2; echo ready; while :; do read line; done`;
+      const kills: Steps = [['kills', 'caller'], ['cooked'], ['ends']];
+      const before: readonly Steps[] = [
+        [['signal', 'SIGSTOP'], ['stops']],
+        ...['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGUSR1', 'SIGUSR2'].map((name) => [['signal', name, 'group']]),
+      ];
+      for (const steps of before) {
+        const all: Steps = [['shows', 'ready'], ['raw'], ...steps, ...kills];
+        const told = await atTerminal(true, [stage.program, 'exec', ...sh(deaf)], all);
+        assert.match(told, /^raw\n(?:stops stopped\n)?cooked\nends signal 9\n/, JSON.stringify(steps));
+      }
+    },
+  );
 
-  it('leaves no terminal raw where the caller is killed in front, or the keeper', async () => {
+  turn.test('leaves no terminal raw where the caller is killed in front, or the keeper', async () => {
     const caller: Steps = [['shows', 'ready'], ['kills', 'caller'], ['cooked'], ['ends']];
     assert.match(await bothWays([stage.program, 'exec', ...sh(reads)], caller), /^cooked\nends signal 9\n/);
     const killed: Steps = [['shows', 'ready'], ['kills', 'keeper'], ...ends];

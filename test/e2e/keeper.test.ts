@@ -19,7 +19,7 @@ import {
 } from '../support/keeper.js';
 import { type Finished, ownSeconds, processesCalled, until } from '../support/process.js';
 import { type Stage, useStage } from '../support/stage.js';
-import { forEachUser, forEitherUser, isRoot, type TestUser } from '../support/users.js';
+import { forEitherUser, forUsersInTurn, isRoot, type TestUser, type Turn } from '../support/users.js';
 
 interface Step {
   readonly words: readonly string[];
@@ -125,9 +125,9 @@ async function play(stage: Stage, store: string, env: Readonly<Record<string, st
   return answers;
 }
 
-function signalsAlike(stage: Stage): void {
+function signalsAlike(stage: Stage, turn: Turn): void {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const) {
-    it(`ends alike by ${name}`, async () => {
+    turn.test(`ends alike by ${name}`, async () => {
       const ends: string[] = [];
       for (const env of [keeperOff, keeperOn]) {
         const directory = stage.project();
@@ -141,7 +141,7 @@ function signalsAlike(stage: Stage): void {
     });
   }
 
-  it('ends alike where nobody reads its output, and where the pipe is full', async () => {
+  turn.test('ends alike where nobody reads its output, and where the pipe is full', async () => {
     const scripts = [
       `${stage.program} exec -- yes | head -1`,
       `${stage.program} exec -- sh -c 'head -c 300000 /dev/zero' | (sleep 0.3; wc -c)`,
@@ -171,8 +171,8 @@ system, arm = ctypes.CDLL(None), platform.machine() == "aarch64"
 if system.${change} < 0: system.prctl(29, 123457, 0, 0, 0)
 os.execv(sys.argv[1], sys.argv[1:])`;
 
-/** Callers that are not as the keeper is: each changes itself, then becomes `ctx`. */
-function otherCallers(user: TestUser): readonly string[] {
+/** Callers that are not as the keeper is: each changes itself, then becomes `ctx`. What any user can change is of each in turn. */
+function otherCallers(user: TestUser, turn: Turn): readonly string[] {
   const always = [
     'umask 027',
     'ulimit -n 512',
@@ -207,7 +207,7 @@ function otherCallers(user: TestUser): readonly string[] {
     'exec unshare -m',
   ];
   const asUser = ['exec unshare --user --map-current-user'];
-  return [...always, ...wrapped, ...(user.uid === 0 ? roots : asUser)];
+  return [...turn.of([...always, ...wrapped]), ...(user.uid === 0 ? roots : asUser)];
 }
 
 forEitherUser((user) => {
@@ -232,7 +232,7 @@ forEitherUser((user) => {
   });
 });
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useStage(user);
   const company = keepCompany(user);
   after(async () => {
@@ -254,9 +254,9 @@ forEachUser((user) => {
       assert.match(stdout, new RegExp(`^${pid}  keeper  the store`, 'm'));
     });
 
-    signalsAlike(stage);
+    signalsAlike(stage, turn);
 
-    it('opens no debugger by SIGUSR1, and goes on', async () => {
+    turn.test('opens no debugger by SIGUSR1, and goes on', async () => {
       const pid = await startKeeper(stage, stage.project());
       process.kill(pid, 'SIGUSR1');
       await sleep(500);
@@ -286,9 +286,10 @@ forEachUser((user) => {
     };
     const exec = (command: readonly string[]) => [stage.program, 'exec', '--', ...command];
 
+    const callers = otherCallers(user, turn);
     it('runs nothing for a caller that has other rights, limits or namespaces than it', async () => {
       const directory = stage.project();
-      for (const become of otherCallers(user)) {
+      for (const become of callers) {
         const start = `${become.startsWith('exec') ? become : `${become}; exec`} "$0" "$@"`;
         assert.ok(!(await runs(directory, (command) => ['sh', '-c', start, ...exec(command)], become)), become);
       }
@@ -327,6 +328,7 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
       }
     });
 
+    const wide = turn.of(['keepers', 'own'].flatMap((which) => [0o701, 0o710, 0o755].map((mode) => ({ which, mode }))));
     it('is not asked where others can look into its directories, behind a link, or of another user', async () => {
       const directory = stage.project();
       const keepers = join(stage.store, 'keeper');
@@ -342,9 +344,10 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
           back();
         }
       };
-      for (const path of [keepers, join(keepers, key)]) {
+      const places = { keepers, own: join(keepers, key) };
+      for (const [which, path] of Object.entries(places)) {
         const close = () => chmodSync(path, 0o700);
-        for (const mode of [0o701, 0o710, 0o755]) {
+        for (const { mode } of wide.filter((each) => each.which === which)) {
           await isUnasked(() => chmodSync(path, mode), close, `${path} ${mode.toString(8)}`);
         }
         const by = (script: string) => () => void stage.shell(directory, script);
@@ -355,9 +358,12 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
         if (user.uid !== 0) continue;
         await isUnasked(by(`chown 64731:64731 ${path}`), by(`chown 0:0 ${path}`), `another user’s ${path}`);
       }
+      // One that looked for its place while that was moved is about to end.
+      await endKeeper(stage.store);
+      pid = await startKeeper(stage, stage.project());
     });
 
-    it('ends a jail whose caller is killed', async () => {
+    turn.test('ends a jail whose caller is killed', async () => {
       const seconds = ownSeconds();
       const running = stage.startCtx(stage.project(), ['exec', '--', 'sh', '-c', `echo ready; exec sleep ${seconds}`], {
         env: keeperOn,
@@ -383,10 +389,18 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
       }
     };
 
+    const stateOf = (keeper: number) => {
+      try {
+        return /\) (\w) /.exec(readFileSync(`/proc/${keeper}/stat`, 'utf8'))?.[1];
+      } catch {
+        return undefined; // it has ended
+      }
+    };
+
     /** One that was killed is found for a while on a busy machine, as if it were there. */
     const hasEnded = (keeper: number) => until(() => !isAlive(keeper), 'the keeper has ended');
 
-    it('blocks the call of a harness where it dies in the middle', async () => {
+    turn.test('blocks the call of a harness where it dies in the middle', async () => {
       const reading = await startServed(['hook', 'claude-code']);
       // Until it is told to go on, its caller would do without it.
       await sleep(500);
@@ -398,9 +412,13 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
       pid = await startKeeper(stage, stage.project());
     });
 
-    it('is not waited for where it is stopped', async () => {
-      pid = await startKeeper(stage, stage.project());
-      process.kill(pid, 'SIGSTOP');
+    turn.test('is not waited for where it is stopped', async () => {
+      // One that has just found a reason to end is not stopped any more.
+      for (let isStopped = false; !isStopped; isStopped = stateOf(pid) === 'T') {
+        pid = await startKeeper(stage, stage.project());
+        process.kill(pid, 'SIGSTOP');
+        await until(() => stateOf(pid) === 'T' || !isAlive(pid), 'it is stopped, or has ended');
+      }
       try {
         const { code, stdout } = await stage.ctx(stage.project(), ['exec', '--', 'echo', 'done'], {
           env: keeperOn,
@@ -412,7 +430,7 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
       }
     });
 
-    it('takes what it runs with it when it is killed, which is said; and the next verb runs', async () => {
+    turn.test('takes what it runs with it when it is killed, which is said; and the next verb runs', async () => {
       const seconds = ownSeconds();
       const running = await startServed(['exec', '--', 'sh', '-c', `echo ready; exec sleep ${seconds}`]);
       await running.printed('ready');
@@ -425,7 +443,7 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
       pid = await startKeeper(stage, stage.project());
     });
 
-    it('ends when it is asked to, after what it runs', async () => {
+    turn.test('ends when it is asked to, after what it runs', async () => {
       const running = await startServed(['exec', '--', 'sh', '-c', 'echo ready; sleep 0.5; echo done']);
       const now = pid;
       await running.printed('ready');
@@ -435,7 +453,7 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
       await hasEnded(now);
     });
 
-    it('ends with its store, and does not make it again', async () => {
+    turn.test('ends with its store, and does not make it again', async () => {
       const store = `${stage.directory}/other`;
       const last = await startKeeper(stage, stage.project(), store);
       rmSync(store, { recursive: true });
@@ -464,7 +482,7 @@ s.connect(${JSON.stringify(join(place, 'socket'))}); print(len(s.recv(16)))`;
     await endKeeper(store);
   });
 
-  it('is none where it is switched off, and a switch that is neither is refused', async () => {
+  turn.test('is none where it is switched off, and a switch that is neither is refused', async () => {
     const directory = stage.project();
     const store = `${stage.directory}/off`;
     await stage.ctx(directory, ['status'], { env: { CTX_KEEPER: 'off', CTX_DATA: store } });

@@ -6,12 +6,12 @@ import { envelopeOf, inKeptJail } from '../support/kept-jail.js';
 import { slowness } from '../support/process.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 /** For a command that a limit is to end before. */
 const patience = `${40 * slowness}s`;
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const stage = useStage(user);
   const record = () =>
     recordsOf(stage.store)
@@ -23,7 +23,7 @@ forEachUser((user) => {
     return parseJson(stdout, stderr) as Envelope;
   };
 
-  test('a refused system call is told with its count and its time, in the report and in the record', async () => {
+  turn.test('a refused system call is told with its count and its time, in the report and in the record', async () => {
     const project = stage.project();
     const script = 'unshare -U true; sleep 0.1; unshare -U true; true';
     const { refusals, startedAt } = await stage.exec(project, ['sh', '-c', script]);
@@ -41,29 +41,33 @@ forEachUser((user) => {
     assert.ok(record().includes(JSON.stringify({ call: 'unshare', count: 2, firstAt, lastAt })));
   });
 
-  test('a fork that is full ends its command, and says so while it runs, in the report and in the record', async () => {
-    const project = stage.project();
-    const script = 'i=0; while sleep 0.02; do i=$((i + 1)); dd if=/dev/zero of=file$i bs=64k count=4 2>/dev/null; done';
-    const envelope = await exec(project, ['--disk', '4M', '--timeout', patience], ['sh', '-c', script]);
-    assert.deepEqual([envelope.signal, envelope.timedOut], ['SIGKILL', false], `${envelope.changes.length} changes`);
-    assert.match(envelope.limitsReached.join(), /^disk limit reached: the fork holds \d+ of 4194304 bytes/);
-    assert.deepEqual(
-      envelope.limitEvents.map(({ limit, percent, most }) => [limit, percent, most]),
-      [
-        ['disk', 80, 4194304],
-        ['disk', 100, 4194304],
-      ],
-    );
-    for (const { at } of envelope.limitEvents) assert.ok(record().includes(`"at":"${at}"`));
-    // What it wrote is there to be looked at; nothing more is run on it until there is room.
-    assert.ok(envelope.changes.length > 0);
-    const full = await stage.ctx(project, ['exec', '--disk', '4M', '--', 'true']);
-    assert.equal(full.code, 13, full.stderr);
-    assert.match(full.stderr, /hold \d+ bytes in \d+ files already.*EDQUOT/s);
-    assert.equal((await stage.ctx(project, ['exec', '--disk', '40M', '--', 'true'])).code, 0);
-  });
+  turn.test(
+    'a fork that is full ends its command, and says so while it runs, in the report and in the record',
+    async () => {
+      const project = stage.project();
+      const script =
+        'i=0; while sleep 0.02; do i=$((i + 1)); dd if=/dev/zero of=file$i bs=64k count=4 2>/dev/null; done';
+      const envelope = await exec(project, ['--disk', '4M', '--timeout', patience], ['sh', '-c', script]);
+      assert.deepEqual([envelope.signal, envelope.timedOut], ['SIGKILL', false], `${envelope.changes.length} changes`);
+      assert.match(envelope.limitsReached.join(), /^disk limit reached: the fork holds \d+ of 4194304 bytes/);
+      assert.deepEqual(
+        envelope.limitEvents.map(({ limit, percent, most }) => [limit, percent, most]),
+        [
+          ['disk', 80, 4194304],
+          ['disk', 100, 4194304],
+        ],
+      );
+      for (const { at } of envelope.limitEvents) assert.ok(record().includes(`"at":"${at}"`));
+      // What it wrote is there to be looked at; nothing more is run on it until there is room.
+      assert.ok(envelope.changes.length > 0);
+      const full = await stage.ctx(project, ['exec', '--disk', '4M', '--', 'true']);
+      assert.equal(full.code, 13, full.stderr);
+      assert.match(full.stderr, /hold \d+ bytes in \d+ files already.*EDQUOT/s);
+      assert.equal((await stage.ctx(project, ['exec', '--disk', '40M', '--', 'true'])).code, 0);
+    },
+  );
 
-  test('files are counted with their directories and links, in the private home too', async () => {
+  turn.test('files are counted with their directories and links, in the private home too', async () => {
     const fill = 'mkdir ~/d; i=0; while sleep 0.01; do i=$((i + 1)); ln -s x ~/d/$i; : > $i; mkdir d$i; done';
     const envelope = await exec(stage.project(), ['--files', '60', '--timeout', patience], ['sh', '-c', fill]);
     const reached = [...envelope.limitsReached, `${envelope.changes.length} changes`].join();
@@ -71,7 +75,7 @@ forEachUser((user) => {
     assert.equal(envelope.signal, 'SIGKILL');
   });
 
-  test('one file cannot outgrow the whole limit between two looks', async () => {
+  turn.test('one file cannot outgrow the whole limit between two looks', async () => {
     const argv = ['dd', 'if=/dev/zero', 'of=large', 'bs=4M', 'count=4'];
     const envelope = await exec(stage.project(), ['--disk', '1M'], argv);
     assert.match(envelope.limitsReached.join(), /disk limit reached/);
@@ -84,13 +88,13 @@ forEachUser((user) => {
     assert.ok(envelope.changes.every(({ size }) => size <= 2 ** 20));
   });
 
-  test('a hard link is one file, however many names it has', async () => {
+  turn.test('a hard link is one file, however many names it has', async () => {
     const script = 'echo x > a; i=0; while [ $i -lt 200 ]; do i=$((i + 1)); ln a l$i; done; sleep 0.3; ls | wc -l';
     const envelope = await exec(stage.project(), ['--files', '50'], ['sh', '-c', script]);
     assert.deepEqual([envelope.stdout?.text, envelope.limitEvents], ['201\n', []]);
   });
 
-  test('time is told at four fifths, while the command still runs', async () => {
+  turn.test('time is told at four fifths, while the command still runs', async () => {
     const words = ['exec', '--report', 'always', '--timeout', '1s', '--', 'sleep', '5'];
     const { stderr } = await stage.ctx(stage.project(), words);
     assert.match(stderr, /80 % of its limit used: 0\.8 s of 1\.0 s\r\n.*limit of 1\.0 s reached\r\n.*timed out/s);
@@ -136,18 +140,23 @@ forEachUser((user) => {
   };
   const told = /^ctx: file limit reached: the fork holds \d+ of 20 files/m;
 
-  test('a command that ends above its limit before anybody looked has failed: line, exit code, event, record', async () => {
-    const project = stage.project();
-    const { code, stderr } = await stage.ctx(project, ['exec', '--files', '20', '--', ...quick]);
-    assert.ok(code === 13 || code === 137, stderr);
-    assert.match(stderr, told);
-    const ended = recordsOf(stage.store).filter(({ type, facts }) => type === 'exec' && facts?.['origin'] === project);
-    assert.equal(ended.at(-1)?.status, 'failed');
-    assert.match(JSON.stringify(ended.at(-1)?.facts?.['limitError']), /EDQUOT.*file limit reached/);
-    quickly(await exec(stage.project(), ['--files', '20'], quick));
-  });
+  turn.test(
+    'a command that ends above its limit before anybody looked has failed: line, exit code, event, record',
+    async () => {
+      const project = stage.project();
+      const { code, stderr } = await stage.ctx(project, ['exec', '--files', '20', '--', ...quick]);
+      assert.ok(code === 13 || code === 137, stderr);
+      assert.match(stderr, told);
+      const ended = recordsOf(stage.store).filter(
+        ({ type, facts }) => type === 'exec' && facts?.['origin'] === project,
+      );
+      assert.equal(ended.at(-1)?.status, 'failed');
+      assert.match(JSON.stringify(ended.at(-1)?.facts?.['limitError']), /EDQUOT.*file limit reached/);
+      quickly(await exec(stage.project(), ['--files', '20'], quick));
+    },
+  );
 
-  test('so has one that joined another command, and one of a kept jail', async () => {
+  turn.test('so has one that joined another command, and one of a kept jail', async () => {
     const project = stage.project();
     const other = stage.startCtx(project, ['exec', '--', 'sh', '-c', 'echo ready; until [ -e 1 ]; do sleep 0.1; done']);
     await other.printed('ready');
@@ -191,7 +200,7 @@ forEachUser((user) => {
     );
   });
 
-  test('io_uring is refused where it is counted', async () => {
+  turn.test('io_uring is refused where it is counted', async () => {
     const ask = 'import ctypes; ctypes.CDLL(None).syscall(425, 4, ctypes.create_string_buffer(256))';
     const { refusals } = await stage.exec(stage.project(), ['python3', '-c', ask]);
     assert.deepEqual(

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
 import { keptJailPlace } from '../../src/kept-jail/jail-place.js';
 import { isAlive } from '../support/kept-jail.js';
 import { processesMounting } from '../support/leftovers.js';
@@ -10,7 +9,7 @@ import { until } from '../support/process.js';
 import { copyOfProduct } from '../support/program.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, type Stage, useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 interface Kept {
   readonly project: string;
@@ -51,8 +50,8 @@ const planted = `
     return text;
   };`;
 
-forEachUser(
-  (user) => {
+forUsersInTurn(
+  (user, turn) => {
     const stage = useStage(user);
     const works = async ({ project }: Kept, program = stage.program) => {
       const words = [program, 'jail', 'exec', '--', 'echo', 'works'];
@@ -60,7 +59,7 @@ forEachUser(
       assert.deepEqual([code, stdout], [0, 'works\n'], stderr);
     };
 
-    test('six that are started at once have one process, which ends with the last', async () => {
+    turn.test('six that are started at once have one process, which ends with the last', async () => {
       const kept = await startMany(stage, 6);
       const [{ keeper } = { keeper: 0 }] = kept;
       assert.deepEqual(new Set(kept.map((each) => each.keeper)), new Set([keeper]));
@@ -73,7 +72,7 @@ forEachUser(
       assert.deepEqual(readdirSync(join(stage.store, 'jail', 'shared')), []);
     });
 
-    test('of two that are started at once on one fork one lives, and the other is refused', async () => {
+    turn.test('of two that are started at once on one fork one lives, and the other is refused', async () => {
       const project = stage.project();
       const ends = await Promise.all([1, 2, 3].map(() => stage.ctx(project, ['jail', 'start'])));
       assert.deepEqual(ends.map(({ code }) => code).sort(), [0, 1, 1]);
@@ -81,7 +80,7 @@ forEachUser(
       assert.equal((await stage.ctx(project, ['jail', 'stop'])).code, 0);
     });
 
-    test('who finds one at work is given the process of that one, as by ctx ps', async () => {
+    turn.test('who finds one at work is given the process of that one, as by ctx ps', async () => {
       const [one, other] = (await startMany(stage, 2)) as readonly [Kept, Kept];
       try {
         assert.equal(one.keeper, other.keeper);
@@ -108,7 +107,7 @@ forEachUser(
       }
     });
 
-    test('it has nothing of whoever started it, and each kept jail what its own caller has', async () => {
+    turn.test('it has nothing of whoever started it, and each kept jail what its own caller has', async () => {
       const [one, other] = [stage.project(), stage.project()];
       const script = 'exec 30> ../held; flock 30; umask 022; FIRST=1 CTX_ANY=first PATH="$PATH:/first" "$0" jail start';
       stage.shell(one, `bash -c '${script}' '${stage.program}'`);
@@ -142,7 +141,7 @@ forEachUser(
       }
     });
 
-    test('a fault in the work of one ends that one, says so beside its socket, and the others go on', async () => {
+    turn.test('a fault in the work of one ends that one, says so beside its socket, and the others go on', async () => {
       const product = copyOfProduct(join(stage.directory, 'faulty'));
       const [program, bundle] = [join(product, 'bin/ctx'), join(product, 'dist/cli/ctx.cjs')];
       const whole = readFileSync(bundle, 'utf8');
@@ -176,71 +175,77 @@ forEachUser(
       }
     });
 
-    test('a jail whose init or own process is killed, is asked to end, fills its disk or hangs costs no other', async () => {
-      const kept = await startMany(stage, 4);
-      try {
-        const [healthy, first, second, third] = kept as readonly [Kept, Kept, Kept, Kept];
-        const hanging = stage.startCtx(third.project, [
-          'jail',
-          'exec',
-          '--',
-          'sh',
-          '-c',
-          'trap "" TERM; echo on; sleep 99',
-        ]);
-        await hanging.printed('on');
-        process.kill(third.pid, 'SIGSTOP');
-        process.kill(initOf(first.pid), 'SIGKILL');
-        process.kill(second.pid, 'SIGTERM');
-        for (const { pid, project } of [first, second]) {
-          await until(() => !isAlive(pid) && processesMounting(project).length === 0, 'it has ended');
-          assert.equal((await stage.ctx(project, ['exec', '--', 'true'])).code, 0);
+    turn.test(
+      'a jail whose init or own process is killed, is asked to end, fills its disk or hangs costs no other',
+      async () => {
+        const kept = await startMany(stage, 4);
+        try {
+          const [healthy, first, second, third] = kept as readonly [Kept, Kept, Kept, Kept];
+          const hanging = stage.startCtx(third.project, [
+            'jail',
+            'exec',
+            '--',
+            'sh',
+            '-c',
+            'trap "" TERM; echo on; sleep 99',
+          ]);
+          await hanging.printed('on');
+          process.kill(third.pid, 'SIGSTOP');
+          process.kill(initOf(first.pid), 'SIGKILL');
+          process.kill(second.pid, 'SIGTERM');
+          for (const { pid, project } of [first, second]) {
+            await until(() => !isAlive(pid) && processesMounting(project).length === 0, 'it has ended');
+            assert.equal((await stage.ctx(project, ['exec', '--', 'true'])).code, 0);
+          }
+          await works(healthy);
+          process.kill(third.pid, 'SIGCONT');
+          assert.equal((await stage.ctx(third.project, ['jail', 'stop'])).code, 0);
+          assert.notEqual((await hanging.finished).code, 0);
+          const full = await startIn(stage, stage.project(), ['--disk', '1M']);
+          assert.equal(full.keeper, healthy.keeper);
+          const filled = await stage.ctx(full.project, [
+            'jail',
+            'exec',
+            '--',
+            'sh',
+            '-c',
+            'head -c 9999999 /dev/zero > big',
+          ]);
+          assert.notEqual(filled.code, 0);
+          await works(healthy);
+        } finally {
+          await stopAll(stage);
         }
-        await works(healthy);
-        process.kill(third.pid, 'SIGCONT');
-        assert.equal((await stage.ctx(third.project, ['jail', 'stop'])).code, 0);
-        assert.notEqual((await hanging.finished).code, 0);
-        const full = await startIn(stage, stage.project(), ['--disk', '1M']);
-        assert.equal(full.keeper, healthy.keeper);
-        const filled = await stage.ctx(full.project, [
-          'jail',
-          'exec',
-          '--',
-          'sh',
-          '-c',
-          'head -c 9999999 /dev/zero > big',
-        ]);
-        assert.notEqual(filled.code, 0);
-        await works(healthy);
-      } finally {
-        await stopAll(stage);
-      }
-    });
+      },
+    );
 
-    test('killed, it leaves nothing running or mounted, and every next verb works; asked to end, it ends each in order', async () => {
-      const kept = await startMany(stage, 3);
-      const [{ keeper, project } = { keeper: 0, project: '' }] = kept;
-      await stage.ctx(project, ['jail', 'exec', '--', 'sh', '-c', 'echo 1 > made; sleep 99 &']);
-      const several = await stage.ctx(project, ['stop', String(keeper)]);
-      assert.match(several.stderr, /keeps 3 jails .*EINVAL/);
-      process.kill(keeper, 'SIGKILL');
-      for (const each of kept) {
-        await until(() => !isAlive(each.pid) && processesMounting(each.project).length === 0, 'nothing is left');
-      }
-      assert.equal((await stage.ctx(project, ['jail', 'list'])).stdout, 'no kept jails\n');
-      assert.equal((await stage.ctx(project, ['ps', '--json'])).code, 0);
-      assert.match((await stage.ctx(project, ['diff', '--names'])).stdout, /A made/);
-      assert.equal((await stage.ctx(project, ['exec', '--', 'cat', 'made'])).stdout, '1\n');
-      const again = await Promise.all(kept.map((each) => startIn(stage, each.project)));
-      for (const each of again) await works(each);
-      const begun = recordsOf(stage.store).filter(({ type, status }) => type === 'jail' && status === 'ok').length;
-      process.kill(again[0]?.keeper ?? 0, 'SIGTERM');
-      await until(() => !isAlive(again[0]?.keeper ?? 0), 'it has ended');
-      const ended = recordsOf(stage.store).filter(({ type, status }) => type === 'jail' && status === 'ok').length;
-      assert.equal(ended - begun, 3, 'each has its end in the record');
-    });
+    turn.test(
+      'killed, it leaves nothing running or mounted, and every next verb works; asked to end, it ends each in order',
+      async () => {
+        const kept = await startMany(stage, 3);
+        const [{ keeper, project } = { keeper: 0, project: '' }] = kept;
+        await stage.ctx(project, ['jail', 'exec', '--', 'sh', '-c', 'echo 1 > made; sleep 99 &']);
+        const several = await stage.ctx(project, ['stop', String(keeper)]);
+        assert.match(several.stderr, /keeps 3 jails .*EINVAL/);
+        process.kill(keeper, 'SIGKILL');
+        for (const each of kept) {
+          await until(() => !isAlive(each.pid) && processesMounting(each.project).length === 0, 'nothing is left');
+        }
+        assert.equal((await stage.ctx(project, ['jail', 'list'])).stdout, 'no kept jails\n');
+        assert.equal((await stage.ctx(project, ['ps', '--json'])).code, 0);
+        assert.match((await stage.ctx(project, ['diff', '--names'])).stdout, /A made/);
+        assert.equal((await stage.ctx(project, ['exec', '--', 'cat', 'made'])).stdout, '1\n');
+        const again = await Promise.all(kept.map((each) => startIn(stage, each.project)));
+        for (const each of again) await works(each);
+        const begun = recordsOf(stage.store).filter(({ type, status }) => type === 'jail' && status === 'ok').length;
+        process.kill(again[0]?.keeper ?? 0, 'SIGTERM');
+        await until(() => !isAlive(again[0]?.keeper ?? 0), 'it has ended');
+        const ended = recordsOf(stage.store).filter(({ type, status }) => type === 'jail' && status === 'ok').length;
+        assert.equal(ended - begun, 3, 'each has its end in the record');
+      },
+    );
 
-    test('a start that fails leaves nothing in it, and exits as a process of its own would', async () => {
+    turn.test('a start that fails leaves nothing in it, and exits as a process of its own would', async () => {
       const [first, other] = [await startIn(stage, stage.project()), stage.project()];
       try {
         const failing = () => stage.ctx(other, ['jail', 'start', '--json', '--fork', 'missing']);
@@ -266,7 +271,7 @@ forEachUser(
       }
     });
 
-    test('another build has a process of its own, and the one of the old build serves on', async () => {
+    turn.test('another build has a process of its own, and the one of the old build serves on', async () => {
       const product = copyOfProduct(join(stage.directory, 'rebuilt'));
       const old = await startIn(stage, stage.project());
       const project = stage.project();

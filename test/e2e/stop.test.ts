@@ -6,13 +6,13 @@ import { test } from 'node:test';
 import type { Stopping } from '../../src/sdk/operator/stopping.js';
 import { forEachMountUser, isMounted } from '../support/mount-users.js';
 import { parseJson, useStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 /** Beside these, what a verb leaves behind: trash that is freed, and a keeper where tests run with them. */
 const isWork = ({ kind }: Stopping) => kind !== 'freeing' && kind !== 'keeper';
 
-forEachUser(
-  (user) => {
+forUsersInTurn(
+  (user, turn) => {
     const stage = useStage(user);
     const running = async () => {
       const { stdout } = await stage.ctx(stage.directory, ['ps', '--json']);
@@ -24,7 +24,7 @@ forEachUser(
       return (parseJson(stdout, stderr) as { stopped: Stopping[] }).stopped.filter(isWork);
     };
 
-    test('everything ends, also what ignores signals, and what a fork holds stays', async () => {
+    turn.test('everything ends, also what ignores signals, and what a fork holds stays', async () => {
       const [kept, busy, served] = [stage.project(), stage.project(), stage.project()];
       assert.equal((await stage.ctx(kept, ['jail', 'start'])).code, 0);
       const script = 'echo made > file; trap "" TERM INT HUP; echo ready; while :; do sleep 0.1; done';
@@ -47,7 +47,7 @@ forEachUser(
       assert.match(last.stdout, /^(?:nothing of ctx is running|\d+ {2}keeper, .*: ended)\n$/);
     });
 
-    test('what works on a directory itself, or waits for a person, is listed and ends, too', async () => {
+    turn.test('what works on a directory itself, or waits for a person, is listed and ends, too', async () => {
       const [live, asked] = [stage.project(), stage.project()];
       const working = stage.startCtx(live, ['exec', '--live', '--', 'sh', '-c', 'echo up; sleep 60']);
       await working.printed('up');
@@ -75,7 +75,7 @@ forEachUser(
       assert.deepEqual(await kinds(), []);
     });
 
-    test('one is ended by its number; what is none of ours is refused before anything ends', async () => {
+    turn.test('one is ended by its number; what is none of ours is refused before anything ends', async () => {
       const [one, other] = [stage.project(), stage.project()];
       for (const project of [one, other]) assert.equal((await stage.ctx(project, ['jail', 'start'])).code, 0);
       try {
@@ -99,7 +99,7 @@ forEachUser(
       }
     });
 
-    test('uninstall ends everything, deletes nothing and says what stays', async () => {
+    turn.test('uninstall ends everything, deletes nothing and says what stays', async () => {
       const project = stage.project();
       assert.equal((await stage.ctx(project, ['jail', 'start'])).code, 0);
       const { code, stdout } = await stage.ctx(project, ['uninstall']);

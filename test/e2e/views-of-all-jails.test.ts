@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { describe } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
@@ -11,7 +11,7 @@ import { inKeptJail } from '../support/kept-jail.js';
 import { ProcessTransport, told } from '../support/mcp-client.js';
 import { recordsOf } from '../support/record.js';
 import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 const tools = ['fs.read', 'fs.list', 'fs.stat', 'fs.write', 'fs.replace', 'fs.search', 'shell.exec', 'fork.diff'];
 
@@ -29,7 +29,7 @@ const script = [
   `/ctx/tool/fs.read '{"path":"/etc/passwd"}' 2>/dev/null; echo $?`,
 ].join('\n');
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   describe('every jail of an agent', { skip: withoutViews, concurrency: 1 }, () => {
     const stage = useWarmStage(user);
     const home = `/ctx/home/${user.uid}`;
@@ -47,7 +47,7 @@ forEachUser((user) => {
       ].join('\n');
     const leftViews = () => readdirSync(join(stage.store, 'view'));
 
-    test('a command on the directory itself, which has no fork to look at', async () => {
+    turn.test('a command on the directory itself, which has no fork to look at', async () => {
       const project = stage.project('echo one > file; chmod 777 . file');
       await agent(stage, project, 'liver');
       const exec = ['exec', '--live', '--json', '--agent', 'liver', '--', 'sh', '-c'];
@@ -60,7 +60,7 @@ forEachUser((user) => {
       assert.deepEqual(leftViews(), []);
     });
 
-    test('the commands of a kept jail, and shell.exec is one of them', async () => {
+    turn.test('the commands of a kept jail, and shell.exec is one of them', async () => {
       const project = stage.project('echo one > file');
       await agent(stage, project, 'keeper');
       const options = ['--agent', 'keeper'];
@@ -98,7 +98,7 @@ forEachUser((user) => {
       assert.deepEqual(leftViews(), []);
     });
 
-    test('a harness', async () => {
+    turn.test('a harness', async () => {
       const project = stage.project('echo one > file');
       await agent(stage, project, 'runner');
       const { stdout, stderr } = await stage.ctx(project, ['run', '--agent', 'runner', 'sh', '-c', script]);
@@ -119,15 +119,16 @@ forEachUser((user) => {
       assert.deepEqual(leftViews(), []);
     }
 
-    test('exec of an MCP server', () =>
+    turn.test('exec of an MCP server', () =>
       withServer('served', 'echo one > file', async (client) => {
         const { facts, text } = told(await client.callTool({ name: 'exec', arguments: { shell: script } }));
         assert.equal(facts['stdout'], wanted('served'), text);
         const calls = recordsOf(stage.store).filter(({ type, agent: by }) => type === 'tool.call' && by === 'served');
         assert.equal(calls.filter(({ status }) => status === 'begin').length, 4);
-      }));
+      }),
+    );
 
-    test('an MCP server offers the tools of its agent, and one policy decides', () =>
+    turn.test('an MCP server offers the tools of its agent, and one policy decides', () =>
       withServer(
         'both',
         'echo one > file; printf "#!/bin/sh\\ncat\\n" > echo; chmod +x echo',
@@ -182,6 +183,7 @@ forEachUser((user) => {
           assert.equal(records.filter(({ status }) => status === 'denied').length, 1);
           assert.match((await call('fs.list')).text, /"name":"file"/);
         },
-      ));
+      ),
+    );
   });
 });

@@ -35,11 +35,16 @@ export function users(): readonly TestUser[] {
   return isRoot ? [{ name: 'root', uid: 0, gid: 0 }, stranger] : [{ name: 'an unprivileged user', ...ownIds() }];
 }
 
+const reasonsToSkip = new Map<number, string | undefined>([[0, undefined]]);
+
 /** Asked of the kernel and not of ctx, so that a defect of ctx is never a skip. */
 function reasonToSkip(user: TestUser): string | undefined {
-  if (user.uid === 0) return undefined;
-  const { status } = spawnSync('unshare', ['--user', '--map-current-user', 'true'], spawnIdentity(user));
-  return status === 0 ? undefined : `this host gives no user namespace to uid ${user.uid}`;
+  if (!reasonsToSkip.has(user.uid)) {
+    const { status } = spawnSync('unshare', ['--user', '--map-current-user', 'true'], spawnIdentity(user));
+    const reason = status === 0 ? undefined : `this host gives no user namespace to uid ${user.uid}`;
+    reasonsToSkip.set(user.uid, reason);
+  }
+  return reasonsToSkip.get(user.uid);
 }
 
 export interface SuiteOptions {
@@ -88,6 +93,8 @@ function drawnByFile(): number {
 export interface Turn {
   /** `test` of node:test where it is this user's turn, else nothing: read anew for each test, which is named by where it calls it. */
   readonly test: typeof test;
+  /** Of a list that is the same for each user, what is this user's turn: to be called where the suite is made, as `test` is. */
+  of<Item>(list: readonly Item[]): readonly Item[];
 }
 
 /**
@@ -101,12 +108,15 @@ export function forUsersInTurn(suite: (user: TestUser, turn: Turn) => void, opti
   const nothing = (async () => undefined) as unknown as typeof test;
   forEachUser((user) => {
     let made = drawnByFile() % 2;
+    const isTheirs = () => {
+      made += 1;
+      return hasEachUser || candidates.length < 2 || candidates[made % candidates.length]?.uid === user.uid;
+    };
     const turn: Turn = {
       get test() {
-        made += 1;
-        const isTheirs = candidates[made % candidates.length]?.uid === user.uid;
-        return hasEachUser || candidates.length < 2 || isTheirs ? test : nothing;
+        return isTheirs() ? test : nothing;
       },
+      of: (list) => list.filter(isTheirs),
     };
     suite(user, turn);
   }, options);

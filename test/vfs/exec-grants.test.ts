@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { describe } from 'node:test';
 import { createVfs, type ErrnoError } from 'ctxfs';
 import { parseGrants } from '../../src/guard/grants-file.js';
 import { scopes } from '../../src/guard/guard.js';
@@ -10,7 +10,7 @@ import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { noneIsLeft, reasonToSkip } from '../support/fuse-in-jail.js';
 import { randomFrom, testSeed } from '../support/random.js';
 import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 const places = ['/', '/a', '/a/a', '/a/b', '/b'];
 const files = ['/f', '/a/f', '/a/a/f', '/a/b/f', '/b/f'];
@@ -85,71 +85,77 @@ const refusals = async (stage: Stage, cwd: string, object: string) => {
   return stdout.split('\n').filter((line) => line.includes(`"${object}"`));
 };
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const skip = reasonToSkip(user);
   describe('a mount with grants in a jail', skip === undefined ? { concurrency: 2 } : { skip }, () => {
     const stage = useWarmStage(user);
 
-    test('allows a command what the guard allows by the host API, and nothing else; refusals are recorded', async () => {
-      const cwd = stage.project();
-      const place = stage.makeDirectory('grants');
-      const store = join(place, 'store');
-      const fill = `cd /t; mkdir -p a/a a/b b; for f in f a/f a/a/f a/b/f b/f; do echo /$f > $f; done`;
-      assert.equal((await exec(stage, cwd, `chunked:${store}=/t:rw`, ['sh', '-ec', fill])).exitCode, 0);
-      const random = randomFrom(testSeed);
-      const pick = <T>(of: readonly T[]) => of[Math.floor(random() * of.length)] as T;
-      const line = () => `${pick(scopes)} ${pick([...places, ...files, '/none'])}`;
-      const every = scopes.map((scope) => `${scope} /a`).join('\n');
-      const cases = [
-        '',
-        'fs.read /',
-        every,
-        ...Array.from({ length: 3 }, () => Array.from({ length: 5 }, line).join('\n')),
-      ];
-      for (const [number, grants] of cases.entries()) {
-        const file = join(place, `grants-${number}`);
-        writeFileSync(file, grants, { mode: 0o644 });
-        await stage.ctx(cwd, ['vfs', 'clone', `chunked:${store}`, `c${number}`]);
-        const mount = `chunked:${store}@c${number}=/t:rw:grants=${file}`;
-        const argv = ['python3', '-c', inside, '/t', JSON.stringify(tries)];
-        const { stdout, stderr } = await exec(stage, cwd, mount, argv);
-        assert.deepEqual(
-          verdicts(parseJson(stdout?.text ?? '', stderr?.text) as unknown as string[]),
-          verdicts(await byGuard(grants)),
-          grants,
-        );
-      }
-      const recorded = await refusals(stage, cwd, 'vfs/t');
-      assert.ok(recorded.length > 10, recorded.join('\n'));
-      assert.match(recorded.join('\n'), /"layer":"guard"/);
-    });
+    turn.test(
+      'allows a command what the guard allows by the host API, and nothing else; refusals are recorded',
+      async () => {
+        const cwd = stage.project();
+        const place = stage.makeDirectory('grants');
+        const store = join(place, 'store');
+        const fill = `cd /t; mkdir -p a/a a/b b; for f in f a/f a/a/f a/b/f b/f; do echo /$f > $f; done`;
+        assert.equal((await exec(stage, cwd, `chunked:${store}=/t:rw`, ['sh', '-ec', fill])).exitCode, 0);
+        const random = randomFrom(testSeed);
+        const pick = <T>(of: readonly T[]) => of[Math.floor(random() * of.length)] as T;
+        const line = () => `${pick(scopes)} ${pick([...places, ...files, '/none'])}`;
+        const every = scopes.map((scope) => `${scope} /a`).join('\n');
+        const cases = [
+          '',
+          'fs.read /',
+          every,
+          ...Array.from({ length: 3 }, () => Array.from({ length: 5 }, line).join('\n')),
+        ];
+        for (const [number, grants] of cases.entries()) {
+          const file = join(place, `grants-${number}`);
+          writeFileSync(file, grants, { mode: 0o644 });
+          await stage.ctx(cwd, ['vfs', 'clone', `chunked:${store}`, `c${number}`]);
+          const mount = `chunked:${store}@c${number}=/t:rw:grants=${file}`;
+          const argv = ['python3', '-c', inside, '/t', JSON.stringify(tries)];
+          const { stdout, stderr } = await exec(stage, cwd, mount, argv);
+          assert.deepEqual(
+            verdicts(parseJson(stdout?.text ?? '', stderr?.text) as unknown as string[]),
+            verdicts(await byGuard(grants)),
+            grants,
+          );
+        }
+        const recorded = await refusals(stage, cwd, 'vfs/t');
+        assert.ok(recorded.length > 10, recorded.join('\n'));
+        assert.match(recorded.join('\n'), /"layer":"guard"/);
+      },
+    );
 
-    test('follows its file while a command runs, in a kept jail too, and what was granted before is gone', async () => {
-      const cwd = stage.project();
-      const file = join(stage.makeDirectory('followed'), 'grants');
-      writeFileSync(file, 'fs.read /\nfs.write /\nfs.create /\n', { mode: 0o644 });
-      const mount = `memory:=/mnt/m:rw:grants=${file}`;
-      const words = ['--mount', mount];
-      const inJail = (script: string) => stage.ctx(cwd, ['jail', 'exec', '--', 'sh', '-c', script]);
-      assert.equal((await stage.ctx(cwd, ['jail', 'start', ...words])).code, 0);
-      try {
-        const made = await inJail('echo one > /mnt/m/f; cat /mnt/m/f; rm /mnt/m/f');
-        assert.equal(made.stdout, 'one\n');
-        assert.match(made.stderr, /Permission denied/);
-        const waiting = inJail(
-          'exec 3< /mnt/m/f; touch go; for i in $(seq 200); do cat /mnt/m/f || exit 7; sleep 0.1; done',
-        );
-        await until(async () => (await inJail('test -e go')).code === 0);
-        writeFileSync(file, 'fs.create /new\n');
-        assert.equal((await waiting).code, 7);
-        assert.notEqual((await inJail('cat /mnt/m/f')).code, 0);
-      } finally {
-        await stage.ctx(cwd, ['jail', 'stop']);
-      }
-      await noneIsLeft('/mnt/m');
-    });
+    turn.test(
+      'follows its file while a command runs, in a kept jail too, and what was granted before is gone',
+      async () => {
+        const cwd = stage.project();
+        const file = join(stage.makeDirectory('followed'), 'grants');
+        writeFileSync(file, 'fs.read /\nfs.write /\nfs.create /\n', { mode: 0o644 });
+        const mount = `memory:=/mnt/m:rw:grants=${file}`;
+        const words = ['--mount', mount];
+        const inJail = (script: string) => stage.ctx(cwd, ['jail', 'exec', '--', 'sh', '-c', script]);
+        assert.equal((await stage.ctx(cwd, ['jail', 'start', ...words])).code, 0);
+        try {
+          const made = await inJail('echo one > /mnt/m/f; cat /mnt/m/f; rm /mnt/m/f');
+          assert.equal(made.stdout, 'one\n');
+          assert.match(made.stderr, /Permission denied/);
+          const waiting = inJail(
+            'exec 3< /mnt/m/f; touch go; for i in $(seq 200); do cat /mnt/m/f || exit 7; sleep 0.1; done',
+          );
+          await until(async () => (await inJail('test -e go')).code === 0);
+          writeFileSync(file, 'fs.create /new\n');
+          assert.equal((await waiting).code, 7);
+          assert.notEqual((await inJail('cat /mnt/m/f')).code, 0);
+        } finally {
+          await stage.ctx(cwd, ['jail', 'stop']);
+        }
+        await noneIsLeft('/mnt/m');
+      },
+    );
 
-    test('is refused where its file is wrong, missing, or the command could write to it', async () => {
+    turn.test('is refused where its file is wrong, missing, or the command could write to it', async () => {
       const cwd = stage.project('echo "fs.read /" > grants');
       const place = stage.makeDirectory('refused');
       writeFileSync(join(place, 'wrong'), 'fs.read /\nfs.fly /x\n', { mode: 0o644 });

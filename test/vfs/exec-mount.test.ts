@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import type { Envelope } from '../../src/proxy/report/envelope.js';
 import { noneIsLeft, reasonToSkip, serversOf } from '../support/fuse-in-jail.js';
 import { parseJson, type Stage, useWarmStage } from '../support/stage.js';
-import { forEachUser } from '../support/users.js';
+import { forUsersInTurn } from '../support/users.js';
 
 async function exec(stage: Stage, cwd: string, mounts: readonly string[], script: string): Promise<Envelope> {
   const words = mounts.map((mount) => `--mount=${mount}`);
@@ -28,7 +28,7 @@ const programs = [
   'tail -c 1000 m | head -c 5; cd ../..',
 ].join('\n');
 
-forEachUser((user) => {
+forUsersInTurn((user, turn) => {
   const skip = reasonToSkip(user);
   describe('a mount in a jail', skip === undefined ? { concurrency: 4 } : { skip }, () => {
     const stage = useWarmStage(user);
@@ -63,7 +63,7 @@ forEachUser((user) => {
       assert.match(said, /^(.*Permission denied\n){3}x\n$/);
     });
 
-    test('is taken back with the fork where it can be, and the report says where it cannot', async () => {
+    turn.test('is taken back with the fork where it can be, and the report says where it cannot', async () => {
       const cwd = stage.project('echo base > a');
       const notes = join(stage.makeDirectory('undone'), 'notes');
       const host = stage.makeDirectory('undone-host');
@@ -125,7 +125,7 @@ forEachUser((user) => {
       assert.equal(stage.shell(cwd, 'stat -c %a:%u shown/own; cat shown/f'), `755:${user.uid}\nmine\nmore\n`);
     });
 
-    test('of a table has an overlay that programs work on, and hides what every jail hides', async () => {
+    turn.test('of a table has an overlay that programs work on, and hides what every jail hides', async () => {
       const cwd = stage.project('mkdir shown; echo mine > shown/f');
       const kept = stage.makeDirectory('tables');
       const table = (name: string, lower: string) => {
@@ -154,7 +154,7 @@ forEachUser((user) => {
       );
     });
 
-    test('of which the server is killed gives errors, and everything ends', async () => {
+    turn.test('of which the server is killed gives errors, and everything ends', async () => {
       const target = `/mnt/killed-${user.uid}-${process.pid}`;
       // What the kernel remembers it shows without its server: writing asks.
       const script = `while echo a | tee ${target}/f; do sleep 0.02; done; ls ${target}; exit 7`;
@@ -171,7 +171,7 @@ forEachUser((user) => {
       await noneIsLeft(target);
     });
 
-    test('ends with ctx, however that ends', async () => {
+    turn.test('ends with ctx, however that ends', async () => {
       const target = `/mnt/ended-${user.uid}-${process.pid}`;
       const words = [
         'exec',
@@ -189,7 +189,7 @@ forEachUser((user) => {
       await noneIsLeft(target);
     });
 
-    test('that cannot be is refused before anything runs', async () => {
+    turn.test('that cannot be is refused before anything runs', async () => {
       const cwd = stage.project('mkdir inside');
       const file = join(stage.makeDirectory('none'), 'store');
       const refused: readonly (readonly [number, RegExp, readonly string[]])[] = [
