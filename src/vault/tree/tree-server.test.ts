@@ -109,12 +109,17 @@ describe('a tree program that stays', () => {
     for (let round = 0; round < 20; round += 1) {
       await tree.diff({ uppers: [layer(1)], lowers: [] });
       const stopped = new AbortController();
-      const looking = assert.rejects(tree.scan({ ...whole, signal: stopped.signal }), { code: 'ECANCELED' });
-      // The job is with the program, or is not.
-      if (round % 2 === 0) await setTimeout(1);
+      const isWithProgram = round % 2 === 0;
+      const found = tree.scan({ ...whole, signal: stopped.signal }).then(
+        ({ length }) => length,
+        ({ code }: { readonly code: string }) => code,
+      );
+      if (isWithProgram) await setTimeout(1);
       stopped.abort();
       assert.equal((await tree.scan(whole)).length, 2000, `round ${round}`);
-      await looking;
+      // One that takes no longer than this process to wake up may have been done.
+      const expected = isWithProgram ? ['ECANCELED', 2000] : ['ECANCELED'];
+      assert.ok(expected.includes(await found), `round ${round}`);
     }
     tree.release();
   });
