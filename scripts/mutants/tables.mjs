@@ -28,6 +28,7 @@ import { chosenTree } from './chosen-tree.mjs';
 import { chosenTree2 } from './chosen-tree2.mjs';
 import { chosenTwentieth } from './chosen-twentieth.mjs';
 import { chosenTwentyFirst } from './chosen-twenty-first.mjs';
+import { chosenTwentyFourth } from './chosen-twenty-fourth.mjs';
 import { chosenTwentySecond } from './chosen-twenty-second.mjs';
 import { chosenTwentyThird } from './chosen-twenty-third.mjs';
 import { chosenVault } from './chosen-vault.mjs';
@@ -55,6 +56,7 @@ export const tables = [
   ...chosenTwentyFirst,
   ...chosenTwentySecond,
   ...chosenTwentyThird,
+  ...chosenTwentyFourth,
   ...chosenFaces,
   ...chosenMoreFaces,
   ...chosenDecide,
