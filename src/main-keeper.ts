@@ -3,7 +3,7 @@
  * of its directory and what the caller is. It runs a few calls in a store of its own, so that code is compiled when a call comes, shows
  * that a copy of it works, and waits. In the copy that a call gets this goes on as `main.ts` does.
  */
-import { closeSync, constants, openSync, readFileSync, readlinkSync } from 'node:fs';
+import { constants, openSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -13,9 +13,10 @@ import { watchInstallation } from './base/installation.js';
 import { nativeProgram } from './base/native-program.js';
 import { keepReady } from './base/ready-program.js';
 import { Starter } from './base/starter.js';
-import { copiesWork, drawAnew, inCopy, isCopy, learnPages, refuseUnknownNode } from './keeper/copy-trial.js';
+import { copiesWork, inCopy, isCopy, learnPages, refuseUnknownNode } from './keeper/copy-trial.js';
 import { Keeper, type TakenCall } from './keeper/keeper.js';
 import { type KeeperLibrary, loadKeeperLibrary } from './keeper/keeper-library.js';
+import { prepareCopy } from './keeper/prepared-copy.js';
 import { type RunCall, warmUp } from './keeper/warm-up.js';
 import { startServer } from './vault/tree/tree-channel.js';
 
@@ -66,19 +67,6 @@ const shortCallMilliseconds = 300;
 function startReady(starter: Starter): void {
   const program = nativeProgram('tree');
   keepReady(program, startServer(program, starter));
-}
-
-/** In a copy, before its call is there: as in the process that the caller would have started, and with the program that every call asks. */
-function prepareCall(library: KeeperLibrary, starter: Starter): void {
-  process.on('exit', (code) => library.end(code));
-  process.execArgv = [];
-  drawAnew();
-  closeSync(wordFile);
-  try {
-    startReady(starter);
-  } catch {
-    // Where no further process may be started the call says so.
-  }
 }
 
 async function becomeCall(
@@ -137,7 +125,7 @@ async function main([program = '', store = '', key = '', traits = '']: readonly 
     },
   );
   await copiesWork(library);
-  const call = keeper.serve(() => prepareCall(library, starter));
+  const call = keeper.serve(() => prepareCopy(library, wordFile, () => startReady(starter)));
   if (call === undefined) process.exit(0);
   // As `bin/ctx` and `main.ts` choose: a hook's call has a bundle of its own.
   await becomeCall(call, { exec, hook }[call.given[0] ?? ''] ?? verbs, library);

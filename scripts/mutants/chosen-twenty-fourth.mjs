@@ -12,14 +12,14 @@ export const chosenTwentyFourth = [
     from: '(errno == EIO || errno == ENOSPC || errno == EDQUOT)',
     to: '(errno == ENOSPC || errno == EDQUOT)',
     why: 'a file whose bytes the disk refused would count as applied',
-    tests: ['tree/tree.test'],
+    tests: ['tree/tree-beside'],
   },
   {
     file: 'native/jail/owner/terminal.c',
     from: '  fcntl(leader, F_SETFL, O_NONBLOCK);\n',
     to: '',
     why: 'a command that reads nothing of what is typed would hold its jail up, and its output and signals with it',
-    tests: ['attacks/own-terminal'],
+    tests: ['attacks/asked-jail'],
   },
   {
     file: 'src/hook/workspace-grants.ts',
@@ -33,7 +33,7 @@ export const chosenTwentyFourth = [
     from: 'now.is !== before?.is || now.boot !== before.boot;',
     to: 'now.is !== before?.is;',
     why: 'after one start of the machine any directory of another disk with the same inode number would be the root',
-    tests: ['vault/store'],
+    tests: ['store/known-roots'],
   },
   {
     file: 'src/vault/tree/tree-server.ts',
@@ -82,7 +82,7 @@ export const chosenTwentyFourth = [
     from: 'if (answer !== -invalid) return void checked(',
     to: 'if (answer !== -notSupported) return void checked(',
     why: 'on a filesystem that cannot rename without replacing no file could be renamed to a new name',
-    tests: ['engines/host'],
+    tests: ['host/plain-renames'],
   },
   {
     file: 'src/network/proxy.ts',
@@ -96,7 +96,7 @@ export const chosenTwentyFourth = [
     from: '!this.#byText.has(keyOf(refusal));',
     to: '!this.#byText.has(refusal.path);',
     why: 'a program that makes many refusals would hide in one line those that were told apart before',
-    tests: ['guard/guard'],
+    tests: ['guard/refusal-counter'],
   },
   {
     file: 'src/objects/projection/disk-catalogue.ts',
@@ -104,7 +104,7 @@ export const chosenTwentyFourth = [
     from: 'if (!about.isFile()) return { problem: `${shown}: expected a regular file` };',
     to: 'if (!about.isFile()) return {};',
     why: 'a tool whose policy is a link, or a directory, would be one without a policy: granted by the agents’ own',
-    tests: ['objects/projection'],
+    tests: ['objects/facts'],
   },
   {
     file: 'src/tool/view-socket.ts',
@@ -114,11 +114,11 @@ export const chosenTwentyFourth = [
     tests: ['tool/line-calls'],
   },
   {
-    file: 'src/main-keeper.ts',
+    file: 'src/keeper/prepared-copy.ts',
     from: '  drawAnew();\n',
     to: '  if (library === undefined) drawAnew();\n',
     why: 'all calls of one keeper would draw the same numbers, and come back from each wait at one time',
-    tests: ['keeper'],
+    tests: ['keeper/keeper.test'],
   },
   {
     file: 'src/mcp/room.ts',
@@ -139,28 +139,28 @@ export const chosenTwentyFourth = [
     from: 'if (statSync(path, { throwIfNoEntry: false })?.ino === ',
     to: 'if ((statSync(path, { throwIfNoEntry: false }) ?? fstatSync(descriptor)).ino === ',
     why: 'a run on the directory itself whose file was taken away as it began would be listed nowhere, and its end unknown',
-    tests: ['proxy/run'],
+    tests: ['run/live-runs'],
   },
   {
     file: 'src/shell/programs/git.ts',
     from: "'update-ref': { is: 'm', with: { '-d --stdin': 'd' } },",
     to: "'update-ref': { is: 'm', with: { '-d': 'd' } },",
     why: 'branches that git deletes by a list would pass a rule on what is destructive',
-    tests: ['shell'],
+    tests: ['shell/tables'],
   },
   {
     file: 'src/workspace/recorded-verb.ts',
     from: "status: 'begin', durable: true, facts: told",
     to: "status: 'begin', facts: told",
     why: 'after a power cut an apply could have written what no record says',
-    tests: ['workspace'],
+    tests: ['workspace/recorded-verb'],
   },
   {
     file: 'src/cli/kept-jail/fault-walls.ts',
     from: "this.#adoptWith(ChildProcess.prototype, 'message');",
     to: "this.#adoptWith(ChildProcess.prototype, 'internalMessage');",
     why: 'a fault in a stream that one kept jail handed over would end all kept jails of the user',
-    tests: ['cli/kept-jail'],
+    tests: ['kept-jail/fault-walls'],
   },
   {
     file: 'src/base/directory-identity.ts',
@@ -169,6 +169,6 @@ export const chosenTwentyFourth = [
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the source
     to: '    if (!makes) syncDirectory(`${above}/.`);\n',
     why: 'a directory that was made for what was then synced could be gone after a power cut, with all of it',
-    tests: ['base/places'],
+    tests: ['operator/durable'],
   },
 ];

@@ -370,24 +370,43 @@ describe('keepers of a store', () => {
     }
   });
 
-  it('have copies that draw numbers of their own', () => {
+  it('have copies that are as the process of their call, and draw numbers of their own', () => {
     const urlOf = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
-    const script = `Promise.all([${urlOf('./copy-trial.js')}, ${urlOf('./keeper-library.js')}].map((url) => import(url)))
-      .then(([{ drawAnew }, { loadKeeperLibrary }]) => {
+    const script = `Promise.all([${urlOf('./prepared-copy.js')}, ${urlOf('./keeper-library.js')}].map((url) => import(url)))
+      .then(([{ prepareCopy }, { loadKeeperLibrary }]) => {
+        const fs = require('node:fs');
         const library = loadKeeperLibrary(${JSON.stringify(nativeProgram('keeper.node'))});
-        for (let count = 0; count < 3; count++) {
+        const wordFile = fs.openSync('/dev/null', 'r');
+        const isOpen = () => fs.existsSync('/proc/self/fd/' + wordFile);
+        for (let count = 0; count < 4; count++) {
           const copy = library.try();
           if (copy === 0) {
-            drawAnew();
-            require('node:fs').writeSync(1, Math.random() + ' ');
-            library.end(0);
+            const ready = [];
+            prepareCopy(library, wordFile, () => {
+              ready.push('started');
+              if (count === 3) throw new Error('no room');
+            });
+            const said = { drawn: Math.random(), flags: process.execArgv, ready, isOpen: isOpen() };
+            fs.writeSync(1, JSON.stringify({ copy: said }) + '\\n');
+            process.exit(7);
           }
-          library.tried(copy, 60_000);
+          fs.writeSync(1, JSON.stringify({ code: library.tried(copy, 60_000), isOpen: isOpen() }) + '\\n');
         }
         process.exit(0);
       });`;
-    const drawn = execFileSync(process.execPath, ['--single-threaded', '-e', script], { encoding: 'utf8' });
-    assert.equal(new Set(drawn.trim().split(' ')).size, 3, drawn);
+    const output = execFileSync(process.execPath, ['--single-threaded', '-e', script], { encoding: 'utf8' });
+    const lines = output
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const copies = lines.flatMap(({ copy }) => copy ?? []);
+    assert.equal(new Set(copies.map(({ drawn }) => drawn)).size, 4, output);
+    for (const { flags, ready, isOpen } of copies) assert.deepEqual([flags, ready, isOpen], [[], ['started'], false]);
+    const keeper = lines.filter(({ copy }) => copy === undefined);
+    assert.deepEqual(
+      keeper,
+      Array.from({ length: 4 }, () => ({ code: 7, isOpen: true })),
+    );
   });
 
   it('do not start without their library', () => {
