@@ -34,6 +34,30 @@ describe('the quick answer', () => {
       assert.equal(access(path), 'none', path);
   });
 
+  it('keeps what programs outside obey from being written where the harness was started and at the top, and nowhere between', async () => {
+    const repository = join(home, 'repository');
+    const start = join(repository, 'deep', 'er');
+    for (const directory of [start, join(repository, '.git')]) mkdirSync(directory, { recursive: true });
+    const obeyed = ['.claude', '.claude/settings.json', '.mcp.json', '.git', '.git/config', 'HEAD', '.ctx', '.ctx/x'];
+    for (const [from, kept] of [
+      [start, [repository, start]],
+      [join(repository, 'deep'), [repository, join(repository, 'deep')]],
+      [repository, [repository]],
+    ] as const) {
+      const grants = await quick(from);
+      for (const place of [repository, join(repository, 'deep'), start]) {
+        const isKept = kept.includes(place);
+        for (const name of obeyed) {
+          const path = join(place, name);
+          assert.equal(grants?.accessTo(path), isKept ? 'read' : 'write', `${path} from ${from}`);
+        }
+        assert.equal(grants?.accessTo(join(place, 'a')), 'write', place);
+        const closed = kept.some((each) => each === place || each.startsWith(`${place}/`));
+        assert.equal(grants?.readOnlyIn(place) !== undefined, closed, `${place} from ${from}`);
+      }
+    }
+  });
+
   it('is not given in a place of the system, of which the whole Authority shows parts', async () => {
     const below = ['/etc', '/usr/lib', '/usr/share', '/lib'].flatMap((place) => {
       const names = existsSync(place) ? readdirSync(place, { withFileTypes: true }) : [];

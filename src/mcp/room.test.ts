@@ -28,6 +28,25 @@ test('a client that has gone is waited for by nobody', async () => {
   await Promise.all([waiting, once(output, 'close')]);
 });
 
+test('what a client that has gone still asked is read to its end, whatever of its answers was not taken', async () => {
+  for (const goes of ['before', 'meanwhile'] as const) {
+    const [input, output] = [new PassThrough(), new PassThrough({ highWaterMark: 10 })];
+    const read: string[] = [];
+    const ended = once(
+      readWithRoom(input, output).on('data', (asked: Buffer) => read.push(asked.toString())),
+      'end',
+    );
+    output.write('more than ten bytes');
+    if (goes === 'before') output.destroy();
+    input.write('asked');
+    await new Promise((resolve) => setImmediate(resolve));
+    output.destroy();
+    input.end();
+    await ended;
+    assert.deepEqual(read, ['asked'], goes);
+  }
+});
+
 test('whatever a client asks that does not read, little is answered, and all of it when it reads', async () => {
   const [input, output] = [new PassThrough(), new PassThrough({ highWaterMark: 1_000 })];
   let answered = 0;

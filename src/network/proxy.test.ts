@@ -46,6 +46,46 @@ async function listeningServer() {
 const get = (target: string, ...lines: readonly string[]) =>
   `GET ${target} HTTP/1.1\r\n${['Host: x', ...lines, '', ''].join('\r\n')}`;
 
+describe('a proxy that is stopped', () => {
+  it('ends every client at once, whatever it is at, and has told of all of them', { timeout: 60_000 }, async () => {
+    const silent = await served(listenRaw(() => undefined));
+    const target = `silent.example:${silent.port}`;
+    const long = 600_000;
+    const limits = {
+      connectMilliseconds: long,
+      headMilliseconds: long,
+      idleMilliseconds: long,
+      lingerMilliseconds: long,
+    };
+    const { port, proxy } = await startProxy({ ...allowing(target), limits: { ...limits, connections: 4 } });
+    const client = async (said: string) => {
+      const socket = connect({ port, host: '127.0.0.1' });
+      socket.on('error', () => undefined).resume();
+      await once(socket, 'connect');
+      socket.write(said);
+      return socket;
+    };
+    const clients: Readonly<Record<string, Socket>> = {
+      'in a tunnel': await tunnelTo(port, target),
+      'in its head': await client('GET http://silent'),
+      'without a word': await client(''),
+      'at a host that does not answer': await client(get(`http://${target}/`)),
+      'waiting for its turn': await client(get(`http://${target}/`)),
+      'waiting behind it': await client(''),
+    };
+    await sleep(50);
+    const closed = Object.entries(clients).map(async ([what, socket]) => {
+      socket.resume().once('end', () => socket.end());
+      if (!socket.closed) await once(socket, 'close');
+      return what;
+    });
+    await proxy.stop();
+    assert.deepEqual(await Promise.all(closed), Object.keys(clients));
+    // Whoever had begun to ask; what only waited has attempted nothing.
+    assert.equal((await told(proxy, 3)).length, 3);
+  });
+});
+
 describe('CONNECT', () => {
   it('carries bytes both ways and tells how many', async () => {
     const echo = await served(listenRaw((socket) => void socket.pipe(socket)));

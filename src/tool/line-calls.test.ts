@@ -1,6 +1,16 @@
 /** Calls by lines, over real sockets, of tools that are made up. */
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -353,8 +363,13 @@ describe('the socket of a view', () => {
     const views = join(directory, 'views');
     mkdirSync(views);
     const start = ownDirectory(views).split('/').at(-1)?.split('.')[1] ?? '';
+    // In ticks since the machine started: found here by other means.
+    const began = Number(readFileSync('/proc/uptime', 'latin1').split(' ')[0]) - process.uptime();
+    assert.ok(Math.abs(Number(start) / 100 - began) < 30, `${start} is when this process started, ${began} s`);
     for (const name of [
       `${process.pid}.1.left`,
+      `${process.pid}.0.left`,
+      `${process.pid}.${Number(start) - 1}.left`,
       `4194303.${start}.left`,
       '1.1.left',
       'no view',

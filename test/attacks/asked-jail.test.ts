@@ -213,6 +213,30 @@ while :; do read line || continue; [ "$line" = end ] && exit 6; echo "got $line"
       assert.deepEqual(kept.streamsOf(1), [0, 1]);
     }));
 
+  it('that reads nothing, however much is typed, keeps neither its own output waiting nor another command', () =>
+    keeping(async (kept) => {
+      const modes = ['', 'stty raw -echo; '];
+      for (const [index, mode] of modes.entries()) {
+        const [id, other] = [2 * index + 1, 2 * index + 2];
+        const deaf = `trap 'echo resized' WINCH; ${mode}echo ready; while :; do sleep 0.02; done`;
+        kept.ask(id, request.commandWithTerminal, Buffer.concat([size(33, 77), bytesOf(deaf)]));
+        const [input, output] = [await kept.stream(id, 0), await kept.stream(id, 1)];
+        let shown = '';
+        output.on('data', (chunk: Buffer) => {
+          shown += chunk.toString('utf8');
+        });
+        const shows = (text: string) => until(() => shown.includes(text), `the terminal shows ${text}`);
+        await shows('ready');
+        input.write('x'.repeat(1 << 20));
+        kept.ask(other, request.command, bytesOf('sleep 0.2; exit 9'));
+        assert.equal(ending(await kept.reported(new RegExp(`^${other} exited `))), 9);
+        kept.ask(id, request.resize, size(44, 88));
+        await shows('resized');
+        kept.ask(id, request.signal, number(signals.SIGKILL));
+        assert.equal(ending(await kept.reported(new RegExp(`^${id} exited `))), 128 + signals.SIGKILL);
+      }
+    }));
+
   it('is asked for with a size', () =>
     keeping(async (kept) => {
       kept.ask(1, request.commandWithTerminal, Buffer.alloc(3));

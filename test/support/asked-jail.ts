@@ -148,9 +148,12 @@ export class AskedJail {
     }
   }
 
+  /** One that does not end by itself, since something in it hangs, is killed: its test has failed, and says so. */
   async end(): Promise<void> {
     this.#lifeline.destroy();
     for (const socket of this.#streams.values()) socket.destroy();
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), patienceMilliseconds * slowness);
     await this.closed;
+    clearTimeout(timer);
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { connect, createServer, type Server } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FaultWalls } from './fault-walls.js';
@@ -73,6 +73,50 @@ describe('what throws and is not handled is the fault of whose work it is', { co
         .on('error', () => undefined)
         .end('x');
     await seen('one: at once, x', 'one: later, x', 'two: at once, x', 'two: later, x');
+  });
+
+  test('in streams and sockets that its programs hand over: at once, and in what comes of them', async () => {
+    const program = `const { connect, createServer } = require('node:net');
+      const given = createServer().listen(0, () => process.send('listens', given));
+      const own = createServer((socket) => {
+        own.close();
+        process.send('stream', socket);
+      }).listen(0, () => connect(own.address().port).end('x'));`;
+    const ended: Promise<unknown>[] = [];
+    for (const name of ['one', 'two'])
+      walls.within(walledAs(name), () => {
+        const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+        ended.push(new Promise((resolve) => child.once('close', resolve)));
+        let left = 2;
+        const fails = (what: string) => (socket: Socket) =>
+          socket.on('data', (chunk) => {
+            socket.destroy();
+            left -= 1;
+            if (left === 0) child.kill();
+            void sleep(1).then(() => {
+              throw new Error(`later, ${what} ${chunk}`);
+            });
+            throw new Error(`at once, ${what} ${chunk}`);
+          });
+        child.on('message', (what, given) => {
+          if (what === 'stream') fails('stream')((given as Socket).resume());
+          else servers.push((given as Server).on('connection', fails('listens')));
+        });
+      });
+    for (let tries = 0; servers.length < 4 && tries < 1000; tries += 1) await sleep(10);
+    for (const server of servers.slice(2)) {
+      const address = server.address();
+      if (address !== null && typeof address === 'object')
+        connect(address.port)
+          .on('error', () => undefined)
+          .end('y');
+    }
+    await Promise.all(ended);
+    await seen(
+      ...['one', 'two'].flatMap((name) =>
+        ['at once', 'later'].flatMap((when) => [`${name}: ${when}, stream x`, `${name}: ${when}, listens y`]),
+      ),
+    );
   });
 
   test('what is the work of none is said to be that', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, readlinkSync, rmSync, truncateSync } from 'node:fs';
+import { existsSync, readFileSync, readlinkSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
@@ -12,6 +12,7 @@ import { processesCalled, until } from '../../../test/support/process.js';
 import { Starter } from '../../base/starter.js';
 import { Tree } from './tree.js';
 import { freshPlace, program } from './tree-fixture.js';
+import { TreeServer } from './tree-server.js';
 
 const startLibrary = fileURLToPath(new URL('../../../../native/start.node', import.meta.url));
 const place = freshPlace();
@@ -138,6 +139,67 @@ describe('a tree program that stays', () => {
     assert.ok(server !== undefined);
     killed.kill('SIGKILL');
     await until(() => !existsSync(`/proc/${server}`), 'the server has ended');
+  });
+
+  it('ends with all that it does, however it was started and it ends', async () => {
+    const before = serversOf(process.pid);
+    const long = layer(1);
+    // Read for longer than any test takes.
+    truncateSync(place.at(basename(long), 'f0'), 2 ** 40);
+    const words = Buffer.from(['digest', '--layer', long, '--most', `${2 ** 50}`, ''].join('\0'));
+    const ways: Readonly<Record<string, (pid: number, server: TreeServer) => void>> = {
+      'is killed': (pid) => process.kill(pid, 'SIGKILL'),
+      'is asked to end': (pid) => process.kill(pid, 'SIGTERM'),
+      'is stopped by its caller': (_pid, server) => server.kill(),
+    };
+    for (const starter of [undefined, new Starter(startLibrary)])
+      for (const [how, end] of Object.entries(ways)) {
+        const server = new TreeServer(program, starter);
+        const ended = Promise.allSettled([1, 2].map(() => server.run(words, Buffer.alloc(0))));
+        const own = () => serversOf(process.pid).find((pid) => !before.includes(pid)) ?? 0;
+        await until(() => own() > 0 && serversOf(own()).length === 2, 'both jobs run');
+        const pid = own();
+        const jobs = serversOf(pid);
+        const left = () => jobs.filter((job) => existsSync(`/proc/${job}`));
+        try {
+          end(pid, server);
+          assert.ok(
+            (await ended).every(({ status }) => status === 'rejected'),
+            how,
+          );
+          await until(() => left().length === 0, `its jobs have ended, too: it ${how}`);
+        } finally {
+          for (const job of left()) process.kill(job, 'SIGKILL');
+        }
+      }
+  });
+
+  it('reads nothing that the one before it left half said, wherever that was cut off', {
+    timeout: 60_000,
+  }, async () => {
+    const words = Buffer.from(['diff', '--upper', layer(3), ''].join('\0'));
+    const whole = await new TreeServer(program, undefined).run(words, Buffer.alloc(0));
+    // A head of nine bytes, and a text of more than there is.
+    const half = [...Buffer.from([0, 0, 0, 0, 1, 40, 0, 0, 0]), ...Buffer.from('half')];
+    for (const [how, last] of Object.entries({ 'is killed': 'exec sleep 600', ends: 'exit 0' })) {
+      for (const cut of [1, 4, 8, 9, half.length]) {
+        const script = place.at(`${cut}-${how.length}`);
+        const said = half.slice(0, cut).map((byte) => `\\${byte.toString(8).padStart(3, '0')}`);
+        const first = `if mkdir "$0.first"; then printf '${said.join('')}'; ${last}; fi`;
+        writeFileSync(script, `#!/bin/sh\n${first}\nexec ${program} "$@"\n`, { mode: 0o755 });
+        const server = new TreeServer(script, undefined);
+        const lost = assert.rejects(server.run(words, Buffer.alloc(0)));
+        if (how === 'is killed') {
+          await until(() => existsSync(`${script}.first`), 'the first one runs');
+          // What it says has come, or is under way.
+          await setTimeout(30);
+          server.kill();
+        }
+        await lost;
+        assert.deepEqual(await server.run(words, Buffer.alloc(0)), whole, `${how} after ${cut}`);
+        server.release();
+      }
+    }
   });
 
   it('takes nothing that is no job', () => {

@@ -85,6 +85,43 @@ it('a file has the same, is the person’s alone to make, and is gone where it w
   chmodSync(at('unpacked/dir'), 0o700);
 });
 
+/** Of everything below a directory: kind, mode, owner, time, attributes, and which names are one file. */
+function allOf(directory: string): unknown {
+  const code = `
+import json, os, sys
+found, first = {}, {}
+for folder, directories, files in os.walk(sys.argv[1]):
+    for name in ['.'] + files + [each for each in directories if os.path.islink(os.path.join(folder, each))]:
+        path = os.path.join(folder, name)
+        about, shown = os.lstat(path), os.path.relpath(path, sys.argv[1])
+        attributes = {each: os.getxattr(path, each, follow_symlinks=False).hex() for each in sorted(os.listxattr(path, follow_symlinks=False)) if each.startswith('user.')}
+        found[shown] = [oct(about.st_mode), about.st_uid, about.st_gid, about.st_mtime_ns, attributes]
+        first.setdefault(about.st_ino, []).append(shown)
+print(json.dumps([found, sorted(sorted(each) for each in first.values())]))`;
+  return JSON.parse(execFileSync('python3', ['-c', code, directory], { encoding: 'utf8' }));
+}
+
+it('a file unpacks to what a directory is: modes, owners, times, attributes and links', async () => {
+  await work();
+  await command((directory) => {
+    const code = 'import os, sys\nfor path in sys.argv[1:]: os.setxattr(path, "user.kept", path.encode())';
+    mkdirSync(join(directory, 'fresh'));
+    execFileSync('python3', ['-c', code, ...['own', 'one', 'fresh'].map((name) => join(directory, name))]);
+    utimesSync(join(directory, 'fresh'), 2000, 2000.123_456);
+  });
+  await withFork(async (fork) => {
+    await exportFork(fork, at('out'));
+    await exportFork(fork, at('out.tar'));
+  });
+  mkdirSync(at('unpacked'));
+  const tar = ['--extract', '--xattrs', '--same-permissions', '--numeric-owner', '--file', at('out.tar')];
+  execFileSync('tar', [...tar, '--directory', at('unpacked')]);
+  const [expected, found] = [allOf(at('out')), allOf(at('unpacked'))];
+  for (const name of ['out', 'unpacked']) chmodSync(at(name, 'dir'), 0o700);
+  assert.match(JSON.stringify(expected), /user\.kept/);
+  assert.deepEqual(found, expected);
+});
+
 it('nothing goes into what somebody has, and a socket is named and left out', async () => {
   write('project/own', 'mine');
   mkdirSync(at('project/dir'));
