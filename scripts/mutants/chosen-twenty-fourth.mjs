@@ -107,9 +107,9 @@ export const chosenTwentyFourth = [
     tests: ['objects/facts'],
   },
   {
-    file: 'src/tool/view-socket.ts',
-    from: 'undefined : fields[19];',
-    to: 'undefined : fields[18];',
+    file: 'src/base/process-table.ts',
+    from: 'undefined : fields[startField];',
+    to: 'undefined : fields[startField - 1];',
     why: 'the socket of a killed process would stay for as long as another process has its number',
     tests: ['tool/line-calls'],
   },
