@@ -165,9 +165,9 @@ export const chosenTwentyFourth = [
   {
     file: 'src/base/directory-identity.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the source
-    from: '    syncDirectory(`${above}/.`);\n',
+    from: '    syncDirectory(`${directory}/.`);\n',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the source
-    to: '    if (!makes) syncDirectory(`${above}/.`);\n',
+    to: '    if (!makes) syncDirectory(`${directory}/.`);\n',
     why: 'a directory that was made for what was then synced could be gone after a power cut, with all of it',
     tests: ['operator/durable'],
   },
