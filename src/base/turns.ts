@@ -60,3 +60,19 @@ export class Room {
     };
   }
 }
+
+/**
+ * Each is done, one after the other, whatever becomes of those before it: the process may go on, and would keep what is left. Throws what
+ * failed first.
+ */
+export async function allOf(...steps: readonly (() => unknown)[]): Promise<void> {
+  const failed: unknown[] = [];
+  for (const step of steps) {
+    try {
+      await step();
+    } catch (error) {
+      failed.push(error);
+    }
+  }
+  if (failed.length > 0) throw failed[0];
+}

@@ -1,4 +1,5 @@
 /** What a kept jail is made with: its jail, its place in the fork's group, its control group, its network, its record. */
+import { allOf } from '../base/turns.js';
 import { type ControlGroup, makeGroup } from '../jail/cgroup.js';
 import { keptPlan } from '../jail/plan.js';
 import { ServedJail } from '../jail/serve.js';
@@ -70,13 +71,15 @@ interface Parts {
 /** Where a start failed: whatever is there already goes. */
 export async function dismantle(parts: Parts): Promise<void> {
   const { jail, network, servers, view, handedOver, group, member, kept } = parts;
-  await jail?.end();
-  await servers?.end(handedOver);
-  await view?.end();
-  await network?.end();
-  group?.remove();
-  member?.leave();
-  if (kept !== undefined) leavePlace(kept);
+  await allOf(
+    () => jail?.end(),
+    () => servers?.end(handedOver),
+    () => view?.end(),
+    () => network?.end(),
+    () => group?.remove(),
+    () => member?.leave(),
+    () => kept && leavePlace(kept),
+  );
 }
 
 export interface EquipmentRequest {
@@ -129,10 +132,11 @@ export async function makeEquipment(asked: EquipmentRequest): Promise<[Equipment
     network = await networkFor({ authority, privateHosts, secrets, view: shown, onConnection: record.connections });
     group = makeGroup(authority.quota, host.lockLibrary);
     servers = await serversOf(shown, [...(request.trees ?? []), ...viewServer(view, shown, fork)])?.();
+    const plan = enforcedPlan({ ...shown, jail: { ...shown.jail, controlGroups: group?.directories ?? [] } }, keptPlan);
     handedOver = true;
     jail = await ServedJail.make({
       program: host.jailProgram,
-      plan: enforcedPlan({ ...shown, jail: { ...shown.jail, controlGroups: group?.directories ?? [] } }, keptPlan),
+      plan,
       lockDescriptor: kept.descriptor,
       onServer: network?.onServer,
       channels: servers?.channels,

@@ -13,7 +13,7 @@
  */
 import { ErrnoError } from '../base/errno.js';
 import { commandsAtWork } from '../base/limits/commands.js';
-import { Room, Turns } from '../base/turns.js';
+import { allOf, Room, Turns } from '../base/turns.js';
 import { uniqueName } from '../base/unique-name.js';
 import type { RunningCommand } from '../jail/asked-commands.js';
 import { settled } from '../proxy/execute.js';
@@ -54,19 +54,6 @@ function cannotBeApart(): ErrnoError {
     reason: 'the command needs a jail of its own, and the mounts of a kept jail cannot be shown in a second jail',
     remedy: 'run it with ctx exec --mount, outside the kept jail; or end the commands that it cannot run beside',
   });
-}
-
-/** Each is done whatever becomes of those before it: the process may go on, and would keep what is left. Throws what failed first. */
-async function allOf(...steps: readonly (() => unknown)[]): Promise<void> {
-  const failed: unknown[] = [];
-  for (const step of steps) {
-    try {
-      await step();
-    } catch (error) {
-      failed.push(error);
-    }
-  }
-  if (failed.length > 0) throw failed[0];
 }
 
 const ended = () =>

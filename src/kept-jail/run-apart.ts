@@ -3,6 +3,7 @@
  * runs read-only beside commands that write. In the kept jail whatever earlier commands left running could use that grant, too.
  */
 
+import { allOf } from '../base/turns.js';
 import { keptPlan } from '../jail/plan.js';
 import { ServedJail } from '../jail/serve.js';
 import { enforcedPlan } from '../proxy/grants/enforced-plan.js';
@@ -32,11 +33,14 @@ export async function runApart(request: ApartInJail): Promise<JailRun> {
   const controlGroups = group?.directories ?? [];
   const network = await networkFor(request);
   let servers: TreeServers | undefined;
+  let areHandedOver = false;
   try {
     servers = await request.servers?.();
+    const plan = enforcedPlan({ ...view, jail: { ...view.jail, controlGroups } }, keptPlan);
+    areHandedOver = true;
     const jail = await ServedJail.make({
       program,
-      plan: enforcedPlan({ ...view, jail: { ...view.jail, controlGroups } }, keptPlan),
+      plan,
       lockDescriptor,
       onServer: network?.onServer,
       channels: servers?.channels,
@@ -48,7 +52,9 @@ export async function runApart(request: ApartInJail): Promise<JailRun> {
       await jail.end();
     }
   } finally {
-    await servers?.end(true);
-    await network?.end();
+    await allOf(
+      () => servers?.end(areHandedOver),
+      () => network?.end(),
+    );
   }
 }

@@ -2,9 +2,11 @@
  * One launch and all that goes with it: the control group that holds its limits, the network it is granted, the clock. When
  * this returns or throws, all of it is gone.
  */
+
 import type { Server } from 'node:net';
 import type { Authority } from '../../authority/authority.js';
 import type { Starter } from '../../base/starter.js';
+import { allOf } from '../../base/turns.js';
 import { makeGroup } from '../../jail/cgroup.js';
 import type { OutputListener } from '../../jail/command-streams.js';
 import { type Launch, launch, type RunningJail } from '../../jail/launch.js';
@@ -163,6 +165,7 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
   let jail: RunningJail | undefined;
   let watch: LimitWatch | undefined;
   let servers: TreeServers | undefined;
+  let areHandedOver = false;
   try {
     servers = await request.servers?.();
     watch = await watchLimits({
@@ -194,18 +197,26 @@ export async function runInJail(request: RunRequest): Promise<JailRun> {
       ...(request.lockDescriptor === undefined ? {} : { lockDescriptor: request.lockDescriptor }),
       ...(network === undefined ? {} : { onServer: network.onServer }),
     };
+    // A launch closes what it is given of them, also where it fails: their numbers may be another's by then.
+    areHandedOver = true;
     const launched = starter !== undefined && canLaunchAtOnce(asked) ? launchAtOnce(asked, starter) : launch(asked);
     jail = servers === undefined ? launched : endingWith(launched, servers);
     request.onStarted?.(jail);
     ended = await withTimeout(jail, request.timeoutMilliseconds, request.events);
   } finally {
-    await servers?.end(jail !== undefined);
-    connections = (await network?.end()) ?? [];
-    await watch?.stop();
-    heldByGroup = group?.events() ?? [];
-    group?.remove();
-    streams.stdout.close();
-    streams.stderr.close();
+    await allOf(
+      () => servers?.end(areHandedOver),
+      async () => {
+        connections = (await network?.end()) ?? [];
+      },
+      () => watch?.stop(),
+      () => {
+        heldByGroup = group?.events() ?? [];
+      },
+      () => group?.remove(),
+      () => streams.stdout.close(),
+      () => streams.stderr.close(),
+    );
   }
   const [outcome, timedOut] = ended;
   return {
