@@ -80,6 +80,17 @@ forUsersInTurn((user, turn) => {
     },
   );
 
+  turn.test(
+    'what is made in a directory that hands its group down hands it down as well, at the top, too',
+    async () => {
+      const project = stage.project('mkdir inner; chmod 2775 . inner');
+      const made = await stage.exec(project, ['sh', '-c', 'umask 002; mkdir d inner/d; stat -c %a . d inner/d']);
+      assert.equal(made.stdout?.text, '2775\n2775\n2775\n');
+      assert.equal((await stage.json(project, ['apply']))['done'], true);
+      assert.equal(stage.shell(project, 'stat -c %a . d inner inner/d'), '2775\n2775\n2775\n2775\n');
+    },
+  );
+
   turn.test('file names with every kind of character survive import, command and apply', async () => {
     const all = names.map((name) => quoted(`./${name}`)).join(' ');
     const project = stage.project(

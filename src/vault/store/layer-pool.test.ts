@@ -22,6 +22,12 @@ it('a top directory is another one by any bit of its mode, its owner or its grou
     copyTop(at('one'), at('other'));
     assert.ok(!isTouched(at('other'), [at('one')]));
   }
+  chmodSync(at('one'), 0o7751);
+  assert.ok(same(), 'setgid is the person’s');
+  copyTop(at('one'), at('other'));
+  assert.equal(statSync(at('other')).mode & 0o7777, 0o3751);
+  chmodSync(at('one'), 0o1751);
+  copyTop(at('one'), at('other'));
   if (isRoot) {
     for (const [uid, gid] of [
       [1, 0],

@@ -124,12 +124,12 @@ export function makeLiveTree(
   });
 }
 
-/** The mode, owner and time of one layer's top directory for another's. */
+/** The mode, owner and time of one layer's top directory for another's: with setgid, whose group everything made in it gets. */
 export function copyTop(from: string | undefined, to: string): void {
   if (from === undefined) return;
   const like = statSync(from);
   if (process.geteuid?.() === 0) chownSync(to, like.uid, like.gid);
-  chmodSync(to, like.mode & 0o1777);
+  chmodSync(to, like.mode & 0o3777);
   utimesSync(to, like.mtime, like.mtime);
 }
 
