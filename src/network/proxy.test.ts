@@ -49,7 +49,11 @@ const get = (target: string, ...lines: readonly string[]) =>
 describe('a proxy that is stopped', () => {
   it('ends every client at once, whatever it is at, and has told of all of them', { timeout: 60_000 }, async () => {
     let reached = 0;
-    const silent = await served(listenRaw(() => void (reached += 1)));
+    const silent = await served(
+      listenRaw(() => {
+        reached += 1;
+      }),
+    );
     const target = `silent.example:${silent.port}`;
     const long = 600_000;
     const limits = {
