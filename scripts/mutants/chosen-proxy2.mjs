@@ -232,7 +232,7 @@ export const chosenProxy2 = [
     tests: ['kept-jail/kept-jail.test'],
   },
   {
-    file: 'src/kept-jail/kept-jail.ts',
+    file: 'src/base/turns.ts',
     from: '  if (failed.length > 0) throw failed[0];\n',
     to: '',
     why: 'a kept jail whose end is not in the record would end as if it were',
