@@ -9,10 +9,11 @@ import {
   type Launch,
   lifelineDescriptor,
   modeOf,
-  passingOn,
+  passedOn,
   planFrame,
   type RunningJail,
   reportDescriptor,
+  startError,
 } from './launch-request.js';
 import type { Outcome } from './report.js';
 
@@ -35,9 +36,15 @@ function streamsOf(
 export function launchAtOnce(request: Launch, starter: Starter): RunningJail {
   // What the command sees as pid 1; the path would tell of the host.
   const words = Buffer.from(['ctx-jail', ...modeOf(request), ''].join('\0'));
-  const owner: StartedProgram = passingOn(request, (asking, terminal) =>
-    starter.start(request.program, words, streamsOf(request, asking, terminal)),
-  );
+  const passed = passedOn(request);
+  let owner: StartedProgram;
+  try {
+    owner = starter.start(request.program, words, streamsOf(request, passed.asking, passed.terminal));
+  } catch (cause) {
+    throw startError(request, cause);
+  } finally {
+    passed.close();
+  }
   let isTied = true;
   let isAsked = false;
   const letGo = () => {

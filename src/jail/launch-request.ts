@@ -72,25 +72,37 @@ export function terminalOf({ streams, input = 'inherit' }: Launch): number | und
   return streams === 'inherit' && input === 'inherit' ? openTerminalChannel() : undefined;
 }
 
-/**
- * Starts the jail program with what it is passed: its end of the socket by which it is asked, and what carries the terminal. Our copies of
- * both, and of its channels, are closed afterwards, however it went.
- */
-export function passingOn<T>(
-  request: Launch,
-  start: (asking: number | undefined, terminal: number | undefined) => T,
-): T {
-  let asking: number | undefined;
-  let terminal: number | undefined;
+/** What the jail program is passed beside its streams. */
+export interface Passed {
+  /** Its end of the socket by which it is asked. */
+  readonly asking: number | undefined;
+  /** What carries the terminal. */
+  readonly terminal: number | undefined;
+  /** Closes our copies of both, and of its channels: to be called when it has them, or has not been started. */
+  close(): void;
+}
+
+/** Opened for one start. Where that fails nothing stays open, the request's channels included. */
+export function passedOn(request: Launch): Passed {
+  const held = [...(request.channels ?? [])];
+  const close = () => {
+    for (const descriptor of held.splice(0)) closeSync(descriptor);
+  };
+  const holding = (descriptor: number | undefined) => {
+    if (descriptor !== undefined) held.push(descriptor);
+    return descriptor;
+  };
   try {
-    asking = request.beside?.open();
-    terminal = terminalOf(request);
-    return start(asking, terminal);
+    return { asking: holding(request.beside?.open()), terminal: holding(terminalOf(request)), close };
   } catch (cause) {
-    throw cause instanceof ErrnoError && cause.code !== 'EMFILE' ? cause : notStarted(request, cause);
-  } finally {
-    for (const passed of [asking, terminal, ...(request.channels ?? [])]) if (passed !== undefined) closeSync(passed);
+    close();
+    throw startError(request, cause);
   }
+}
+
+/** What a person is told of a start that failed. */
+export function startError(request: Launch, cause: unknown): ErrnoError {
+  return cause instanceof ErrnoError && cause.code !== 'EMFILE' ? cause : notStarted(request, cause);
 }
 
 /** What the program is told by way of the lifeline, when it has started. */

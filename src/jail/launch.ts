@@ -3,6 +3,7 @@
  * owner; when it dies, in whatever way, the lifeline closes and everything inside is killed.
  */
 
+import type { ChildProcess } from 'node:child_process';
 import type { Server } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
 import { startProgram } from '../base/child-process.js';
@@ -14,10 +15,11 @@ import {
   lifelineDescriptor,
   modeOf,
   notStarted,
-  passingOn,
+  passedOn,
   planFrame,
   type RunningJail,
   reportDescriptor,
+  startError,
 } from './launch-request.js';
 import { noDescriptorLeft, onLostHandle } from './lost-handle.js';
 import type { Outcome } from './report.js';
@@ -29,8 +31,10 @@ export type { Launch, RunningJail };
 export function launch(request: Launch): RunningJail {
   const stream = request.streams === 'inherit' ? 'inherit' : 'pipe';
   let lost: ErrnoError | undefined;
-  const child = passingOn(request, (asking, terminal) =>
-    startProgram(request.program, modeOf(request), {
+  const passed = passedOn(request);
+  let child: ChildProcess;
+  try {
+    child = startProgram(request.program, modeOf(request), {
       // What the command sees as pid 1; the path would tell of the host.
       argv0: 'ctx-jail',
       stdio: [
@@ -39,15 +43,19 @@ export function launch(request: Launch): RunningJail {
         stream,
         'pipe',
         'pipe',
-        asking ?? 'ignore',
+        passed.asking ?? 'ignore',
         request.lockDescriptor ?? 'ignore',
         request.onServer === undefined ? 'ignore' : 'ipc',
-        terminal ?? 'ignore',
+        passed.terminal ?? 'ignore',
         ...(request.channels ?? []),
       ],
       env: {},
-    }),
-  );
+    });
+  } catch (cause) {
+    throw startError(request, cause);
+  } finally {
+    passed.close();
+  }
   if (request.onServer !== undefined) {
     const { onServer } = request;
     child.on('message', (_text, server) => onServer(server as Server));

@@ -3,8 +3,9 @@
  * works on it meanwhile: diff, rollback, apply. While something runs in the background it stays mounted, and its limits are
  * watched.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ErrnoError, hasCode } from '../base/errno.js';
-import { backgroundLookMilliseconds } from '../base/limits/commands.js';
+import { backgroundLookMilliseconds, leftLookMilliseconds, leftLooks } from '../base/limits/commands.js';
 import { idleSyncMilliseconds, originLookMilliseconds, originLookPatience } from '../base/limits/store.js';
 import type { Turns } from '../base/turns.js';
 import { type Host, placeOf } from '../proxy/host.js';
@@ -160,33 +161,52 @@ export class KeptFork {
 
   /** Limits hold between commands, too: what goes on writing then ends with the whole kept jail. */
   async #watchBackground({ fork }: MountedFork): Promise<void> {
-    const { jail, resolved, record } = this.#equipment;
+    const { resolved } = this.#equipment;
     if (this.#watch !== undefined) return;
     this.#watch = await watchBackground(this.#host, {
       quota: resolved.authority.quota,
       fork,
-      end: (reason) => {
-        void jail.end();
-        record.limitReached(reason);
-      },
+      end: (reason) => void this.#endLeft(reason),
     });
+  }
+
+  /** Only what outlives a few looks ends the jail: what was killed a moment ago is there until the kernel has taken it apart. */
+  async #endLeft(reason: string): Promise<void> {
+    const { jail, record } = this.#equipment;
+    try {
+      for (let looks = 0; looks < leftLooks; looks += 1) {
+        if (await this.#isNothingLeft()) return;
+        await sleep(leftLookMilliseconds);
+      }
+    } catch {
+      // What cannot be looked at is taken to run.
+    }
+    void jail.end();
+    record.limitReached(reason);
+  }
+
+  /** Lets go where what ran has ended. Nothing is left, too, where a command has begun: it comes back to this when it has ended. */
+  async #isNothingLeft(): Promise<boolean> {
+    const end = await this.#turns.take();
+    const mounted = this.#mounted;
+    try {
+      if (mounted === undefined || mounted.running.size > 0) return true;
+      await mounted.fork.lock?.takeAgain();
+      return await this.letGo();
+    } finally {
+      mounted?.fork.lock?.letGo();
+      end();
+    }
   }
 
   /** What runs in the background may end between commands: then the fork is free for others, without anybody asking here. */
   #lookAgain(): void {
     setTimeout(async () => {
-      const end = await this.#turns.take();
-      const mounted = this.#mounted;
       try {
-        if (mounted === undefined || mounted.running.size > 0) return;
-        await mounted.fork.lock?.takeAgain();
-        if (!(await this.letGo())) this.#lookAgain();
+        if (!(await this.#isNothingLeft())) this.#lookAgain();
       } catch (error) {
         // The store was removed: there is nothing to let go of any more, and the next command says so.
         if (!hasCode(error, 'ENOENT')) throw error;
-      } finally {
-        mounted?.fork.lock?.letGo();
-        end();
       }
     }, backgroundLookMilliseconds).unref();
   }

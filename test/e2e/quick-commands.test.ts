@@ -1,9 +1,10 @@
 /** A kept jail and commands that come as quickly as they can: layers stay few, and what cannot be mounted ends one command alone. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { readForkMeta } from '../../src/vault/store/fork-meta.js';
+import { workspaceRoot } from '../../src/vault/store/layout.js';
 import { envelopeOf, inKeptJail, isAlive } from '../support/kept-jail.js';
 import { useStage } from '../support/stage.js';
 import { forEitherUser } from '../support/users.js';
@@ -44,12 +45,14 @@ forEitherUser((user) => {
       await envelopeOf(stage, project, 'echo 1 >one');
       await envelopeOf(stage, project, 'echo 2 >two');
       const { vault, meta } = stateOf(project);
-      const layer = join(vault, 'layer', meta.deltas[0] ?? '');
-      renameSync(layer, `${layer}.away`);
+      const tree = join(vault, 'layer', meta.deltas[0] ?? '', workspaceRoot);
+      renameSync(tree, `${tree}.away`);
+      writeFileSync(tree, '');
       const failed = await stage.ctx(project, ['jail', 'exec', '--', 'sh', '-c', 'echo 3 >three']);
-      renameSync(`${layer}.away`, layer);
+      rmSync(tree);
+      renameSync(`${tree}.away`, tree);
       assert.notEqual(failed.code, 0);
-      assert.match(failed.stderr, /ENOENT/);
+      assert.match(failed.stderr, /^ctx: jail: .*EINVAL/m);
       const { stdout } = await envelopeOf(stage, project, 'cat one two; ls');
       assert.equal(stdout?.text, '1\n2\none\ntwo\n');
       assert.ok(isAlive(pid), 'the jail is the same');

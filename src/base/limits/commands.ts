@@ -88,6 +88,10 @@ export const roomAgainMilliseconds = 50;
 /** Between two looks of a kept jail whether what runs in its background has ended. */
 export const backgroundLookMilliseconds = 500;
 
+/** So often it is looked whether what is left beyond a limit is not just about to end, before its kept jail is ended. */
+export const leftLooks = 20;
+export const leftLookMilliseconds = 25;
+
 /** A kept jail that nobody has asked anything of for so long ends by itself; `--idle` of `ctx jail start` says another time. */
 export const keptJailIdleMilliseconds = 3_600_000;
 
