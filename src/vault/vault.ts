@@ -21,7 +21,7 @@
  * A fork's state is changed by one process at a time, which has it locked; who is at work on it is in its group, and shares one
  * live layer. Layers are frozen: once named among a stack's layers a layer never changes. Imports only `base`.
  */
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { syncDirectory } from '../base/atomic-file.js';
 import { ErrnoError, fromSystemError, hasCode } from '../base/errno.js';
 import { unaskedBytes, unaskedFiles } from '../base/limits/store.js';
@@ -34,6 +34,7 @@ import { makeLayer, type Owner } from './store/layer-pool.js';
 import { type ForkPaths, mainFork, storeFormat, vaultId, vaultPaths, workspaceRoot } from './store/layout.js';
 import { lockWith, takeFreeLock, takeLock, withVaultLock } from './store/locks.js';
 import { LookAhead } from './store/look-ahead.js';
+import { noSuchFork, refuseLostLayers } from './store/lost-fork.js';
 import type { Store } from './store/store.js';
 import { discard, resumeEmptying, throwAway } from './store/trash.js';
 import { lookAtRoot } from './store/trunk-look.js';
@@ -208,32 +209,6 @@ function checkedMeta(access: VaultAccess, origin: string): VaultMeta | undefined
     operation: 'open the vault',
     path: access.paths.meta,
     reason: `expected ${origin}, found ${found.origin}`,
-  });
-}
-
-function noSuchFork(name: string, origin: string, isInUse = false): ErrnoError {
-  return new ErrnoError('ENOENT', {
-    operation: 'open the fork',
-    path: origin,
-    reason: isInUse
-      ? `fork '${name}', the one in use, is missing from the store`
-      : `there is no fork '${name}' of this directory`,
-    remedy: isInUse
-      ? 'ctx fsck --repair makes the vault usable again, without the changes of that fork'
-      : 'ctx fork list shows them, ctx fork create makes one',
-  });
-}
-
-/** Shown without it, the fork would be another one, and nothing would say so; a merge would leave no trace. */
-function refuseLostLayers({ paths }: VaultAccess, name: string, { base, deltas, live }: ForkMeta): void {
-  const there = new Set(existsSync(paths.layers) ? readdirSync(paths.layers) : []);
-  const lost = [...base, ...deltas, live].find((layer) => !there.has(layer));
-  if (lost === undefined) return;
-  throw new ErrnoError('EIO', {
-    operation: 'open the fork',
-    path: paths.layer(lost),
-    reason: `a layer of fork '${name}' is missing from the store`,
-    remedy: 'ctx fsck --repair goes on without it and says what is lost; ctx drop starts the fork afresh',
   });
 }
 
